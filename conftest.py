@@ -1,9 +1,21 @@
-"""What holds for every test and every example: no picture stays open."""
+"""What holds for every test and every example: no picture stays open, and no file is left behind."""
 
+import fnmatch
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+OTHERS = {
+    "the working folder": (".hypothesis", ".pytest_cache", "__pycache__", ".ruff_cache", ".coverage*"),
+    "TMPDIR": ("divulge-run-server-*", "playwright*", "org.chromium.*", ".org.chromium.*"),
+    "HOME": (".config", ".ipython", ".jupyter", ".pki"),
+}
+"""What other programs keep there for themselves, and what a process has while it lives: the app's server, a browser."""
 
 
 @pytest.fixture(autouse=True)
@@ -12,3 +24,37 @@ def _close_pictures() -> Iterator[None]:
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let this process have a home and a folder for temporary files of its own; caches of libraries stay at home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
+        patch.delenv("XDG_DATA_HOME", raising=False)
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        patch.setattr(tempfile, "tempdir", None)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(request: pytest.FixtureRequest, _own_places: None) -> Iterator[None]:
+    """Fail after a test that leaves something in the working folder; in `make search` in TMPDIR or HOME too."""
+    here = request.config.invocation_params.dir
+    before = _entries(here)
+    yield
+    watched = OTHERS if os.environ.get("DIVULGE_THOROUGH") else ("the working folder",)
+    if left := sorted((name, where) for name, where in _entries(here) - before if where in watched):
+        for name, where in left:  # gone from home, it is found again where another test leaves it
+            if where == "HOME":
+                shutil.rmtree(Path(os.environ[where], name), ignore_errors=True)
+        what = ", ".join(f"{name} in {where}" for name, where in left)
+        pytest.fail(f"{request.node.nodeid} leaves {what}", pytrace=False)
+
+
+def _entries(here: Path) -> set[tuple[str, str]]:
+    """Return all that lies in each place, without what other programs keep there."""
+    places = zip(OTHERS, (here, os.environ["TMPDIR"], os.environ["HOME"]), strict=True)
+    found = {(name, where) for where, folder in places for name in os.listdir(folder)}
+    return {(name, where) for name, where in found if not any(fnmatch.fnmatch(name, one) for one in OTHERS[where])}

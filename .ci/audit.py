@@ -3,27 +3,28 @@
 import json
 import subprocess
 import sys
+from typing import Any
 
 SERVICES = ("osv", "pypi")
 """Whom pip-audit asks, one after the other, until one has answered for every package."""
 
 
-def asked(service: str, lock: str) -> list[dict[str, object]] | None:
+def asked(service: str, lock: str) -> list[dict[str, Any]] | None:
     """Return the packages with what a service knows of each; None where it did not answer for all."""
-    command = [
-        sys.executable,
+    asking = [
         "-m",
         "pip_audit",
         "-r",
         lock,
         "--disable-pip",
         "--require-hashes",
-        "-f",
+        "--format",
         "json",
-        "-s",
+        "--service",
         service,
     ]
-    answer = subprocess.run([*command, "--progress-spinner", "off"], capture_output=True, text=True, check=False)
+    command = [sys.executable, *asking, "--progress-spinner", "off"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         packages = json.loads(answer.stdout)["dependencies"]
     except (ValueError, KeyError):
@@ -40,7 +41,7 @@ def main(lock: str) -> int:
             file=sys.stderr,
         )
         return 2
-    known = [(package, each) for package in packages for each in package["vulns"]]  # type: ignore[attr-defined]
+    known = [(package, each) for package in packages for each in package["vulns"]]
     for package, each in known:
         mended = ", ".join(each["fix_versions"]) or "no version"
         print(f"{package['name']} {package['version']}: {each['id']}, mended in {mended}")

@@ -70,7 +70,7 @@ def java_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark(java_home: Path) -> Iterator[Any]:
+def spark(java_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session of two workers on this machine, which retries a failed task once."""
     from pyspark.sql import SparkSession
 
@@ -82,6 +82,7 @@ def spark(java_home: Path) -> Iterator[Any]:
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .getOrCreate()

@@ -150,6 +150,7 @@ PARAMETERS: dict[str, tuple[Any, list[Any]]] = {
     "noisy_places.box": ((48.7, 2.1, 49.0, 2.6), [None, 3, "nonsense", object(), [], [math.nan] * 4, (1, 2, 3)]),
     "anytime.right": ([1, 0], [None, 3, math.nan, "nonsense", object(), [], [0.5], [[1]]]),
     "guesses": (3, [None, 0, -1, 1.5, math.nan, "nonsense", object(), [], True]),
+    "moment": (2, [*NO_NUMBER, 0, -1, math.inf]),
     "right": (2, [None, -1, 1.5, math.nan, "nonsense", object(), [], 4]),
     "guessability.secrets": ([0, 1, 0], [None, 3, object(), [], [0]]),
     "publish.statistics": (dv.Count("secret"), NO_OBJECT),

@@ -86,6 +86,12 @@ PRINTED = {
         'discrete-laplace --secret "values(0:0.5, 1:0.5)" --scale 1',
     ],
     "account": ["r.json", "r.json --epsilon 1", "promised.json --delta 1e-6 --unit bits"],
+    "calibrate": [
+        "gaussian adp=1:1e-6",
+        "laplace dp=1 --noise 20 --unit bits",
+        "randomized-response hits=0.2:0.1",
+        "laplace pml=1 --base-rate 0.1",
+    ],
     "audit": [
         "--data t.csv --secret race --released sex",
         "--data t.csv --secret race --released sex --claim ldp=0.01",
@@ -108,6 +114,7 @@ PRINTED = {
         "out.csv --receipt out.receipt.json",
         "out.csv --receipt out.receipt.json --by race",
         "out.csv --receipt out.receipt.json --method em",
+        "reports.csv --top 1",
     ],
     "publish": [
         "t.csv --count sex --mean age:0:90 --guarantee dp=1 --values v.json --no-ledger -o n2.csv",
@@ -124,14 +131,20 @@ PRINTED = {
         "--receipt n.receipt.json",
     ],
     "verify": ["out.receipt.json --key public.pem", "signed.receipt.json --key public.pem"],
-    "statement": ["out.receipt.json", "n.receipt.json --language de", "groups.receipt.json"],
+    "statement": ["out.receipt.json", "reports.receipt.json", "n.receipt.json --language de", "groups.receipt.json"],
 }
 """Command -> arguments of runs that print with --json; files are made by `folder`."""
 
 WRITTEN = {
-    "receipt": ["out.receipt.json", "signed.receipt.json", "about.receipt.json"],
-    "codebook": ["out.codebook.json", "signed.codebook.json"],
-    "keeper": ["out.keeper.json", "signed.keeper.json"],
+    "receipt": [
+        "out.receipt.json",
+        "signed.receipt.json",
+        "about.receipt.json",
+        "reports.receipt.json",
+        "moved.receipt.json",
+    ],
+    "codebook": ["out.codebook.json", "signed.codebook.json", "reports.codebook.json", "moved.codebook.json"],
+    "keeper": ["out.keeper.json", "signed.keeper.json", "reports.keeper.json", "moved.keeper.json"],
     "statistics-receipt": ["n.receipt.json", "sums.receipt.json"],
     "statistics-codebook": ["n.codebook.json", "sums.codebook.json"],
     "statistics-keeper": ["n.keeper.json", "sums.keeper.json"],
@@ -206,6 +219,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "generalize t.csv --known age,sex --secret race --guarantee k=5 --no-ledger --sign key.pem -o groups.csv "
         "--save-request asked-groups.json"
     )
+    run("release t.csv --column race --guarantee ldp=2 --protocol auto --values v.json -o reports.csv --no-ledger")
+    run("release t.csv --column age --guarantee metric=0.1 --grid 1 --box 0,90 -o moved.csv --no-ledger")
     run("release t.csv --column sex --protect race --guarantee pml=0.1 -o about.csv --no-ledger")
     run("design --prior p.json --guarantee pml=0.5 -o designed.json --no-compare")
     said = pyarrow.csv.read_csv("out.csv")["sex_perturbed"]

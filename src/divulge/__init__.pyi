@@ -80,6 +80,7 @@ from .noise.mechanism import NoiseMechanism as NoiseMechanism
 from .publishing.publish import publish as publish
 from .publishing.statistics import Count as Count
 from .publishing.statistics import Mean as Mean
+from .publishing.statistics import People as People
 from .publishing.statistics import Proportion as Proportion
 from .publishing.statistics import Quantiles as Quantiles
 from .publishing.statistics import Sum as Sum

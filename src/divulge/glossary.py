@@ -236,7 +236,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("min-entropy leakage", "", ("measures.min_entropy_leakage", "guarantees.MinEntropyLeakage"), QIF, _QIF),
         Term("max-case g-leakage", "", ("guarantees.MaxGLeakage",), EXPLAINING, _EXPLAINING),
         Term("average-case g-leakage", "", ("guarantees.AverageGLeakage",), QIF, _EXPLAINING),
-        Term("guesswork", "G(X)", ("measures.guesswork", "measures.guesswork_after"), "Massey", "measures"),
+        Term("guesswork; moments", "G(X)", ("measures.guesswork", "measures.guesswork_after"), "Massey", "measures"),
         Term(
             "maximal guesswork leakage",
             "",
@@ -448,6 +448,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("attribute inference; imputation", "", ("audit_attribute",), "Jayaraman, Evans; McNemar", "models"),
         Term("audit of a synthetic table", "", ("audit_synthetic",), "Giomi et al.", "models"),
         Term("calibration of noise", "", ("calibrate",), "Balle, Wang", "composition"),
+        Term("true positives at a rate of false ones; hits", "", ("dp.Hits",), "Kulynych et al.", "composition"),
         Term("one training run", "", ("dp.one_run", "dp.one_run_gaussian"), "Steinke, Nasr, Jagielski", "models"),
         Term("all numbers of guesses at once; Ville", "", ("dp.anytime",), "Ville; Robbins", "models"),
         Term("watchdog", "", (), "Zarrabian et al.", "frontier"),

@@ -99,14 +99,23 @@ def column_ends(
             bottom_at[j] = first + i
 
 
-def hash_supports(seeds: Any, reports: Any, low: Any, high: Any, buckets: int, found: Any) -> None:
-    """Add to `found` for each value how many reports are the bucket of its hash (see `divulge.releasing.reports`)."""
-    g, half = np.uint64(buckets), np.uint64(32)
+def hash_supports(first: Any, second: Any, shift: Any, width: Any, low: Any, high: Any, found: Any) -> None:
+    """Add to `found` for each value how many reports are the bucket of its hash (see `divulge.releasing.reports`).
+
+    The hash a1 x1 + a2 x2 + b lies in the bucket iff, less where the bucket begins, it is below its width, mod 2^64.
+    """
     for i in range(len(low)):
-        x1, x2, count = low[i], high[i], 0
-        for j in range(len(reports)):
-            hashed = (seeds[j, 0] * x1 + seeds[j, 1] * x2 + seeds[j, 2]) >> half
-            count += (hashed * g) >> half == reports[j]
+        x1, x2, count = (
+            np.uint64(np.uint32(low[i])),
+            np.uint64(np.uint32(high[i])),
+            0,
+        )  # 32 bits: half the multiplications
+        if x2 == 0:
+            for j in range(len(first)):
+                count += first[j] * x1 + shift[j] < width[j]
+        else:
+            for j in range(len(first)):
+                count += first[j] * x1 + second[j] * x2 + shift[j] < width[j]
         found[i] += count
 
 
@@ -139,7 +148,7 @@ MOST_SUMMED = 128
 def draw(cells: Any, width: int, codes: Any, words: Any, out: Any, ties: Any) -> int:
     """Write the outcomes that words draw for secrets into `out`, the rows that tie into `ties`; return how many tie.
 
-    `cells` are those of `AliasTable.coarse`: a threshold's first bits, and in `width` bits alias ^ cell.
+    `cells` are those of `AliasTable.thresholds32`: a threshold's first bits, and in `width` bits alias ^ cell.
     """
     up, down, ones = np.uint32(width), np.uint32(32 - width), np.uint32((1 << width) - 1)
     space, found = np.empty(_ROWS, dtype=np.uint32), 0
@@ -167,12 +176,11 @@ _READ, _READ_2D, _CELLS = (
 )
 
 _WORDS = "Array(uint64, 1, 'C', readonly=True)"
-_SEEDS = "Array(uint64, 2, 'C', readonly=True)"
 
 SIGNATURES = {
     column_ends: f"void({_READ_2D}, {_READ}, int64, float64[::1], float64[::1], int64[::1], int64[::1], float64[::1])",
     sum_of_joint_tops: f"float64({_READ_2D}, {_READ})",
-    hash_supports: f"void({_SEEDS}, {_WORDS}, {_WORDS}, {_WORDS}, int64, int64[::1])",
+    hash_supports: f"void({_WORDS}, {_WORDS}, {_WORDS}, {_WORDS}, {_WORDS}, {_WORDS}, int64[::1])",
     draw: f"int64({_CELLS}, int64, {_CELLS}, {_CELLS}, uint16[::1], int64[::1])",
 }
 """The types that a loop is compiled for, once: an array that is only read may be a read-only one."""

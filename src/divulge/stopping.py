@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 INTERRUPTED = 130
+"""The exit code of a shell for what SIGINT ended: 128 and the number of the signal, 2."""
+
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 ASKED: list[int] = []

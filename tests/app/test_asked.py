@@ -158,3 +158,68 @@ def test_numbers_are_read_as_people_write_them(typed: str, found: str) -> None:
 def test_numbers_of_two_meanings_are_asked_about(typed: str) -> None:
     with pytest.raises(Refused):
         number_in(typed, "no number")
+
+
+def test_a_budget_is_kept_by_the_page_and_said_in_its_words(visits: Path, tmp_path: Path) -> None:
+    with running(ledger=str(tmp_path / "l.sqlite")) as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        visit.post("secret", {"secret": "faith", "whose": "one", "person": "patient"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "5"})
+        visit.post("how", {"way": "statistics", "prior": "uniform"})
+        assert visit.post("asked", {"format": "csv", "budget": "10.000"}).status_code == 400
+        assert visit.post("asked", {"format": "csv", "budget": "0,5"}).status_code == 400  # below what is held before
+        visit.papers(tmp_path, format="csv", budget="6")
+        visit.post("again")
+        visit.post("asked", {"format": "csv"})
+        refused = text(visit.part("asked/found"))
+        assert "would come to more than the budget allows" in refused
+        assert "ldp" not in refused
+        visit.post("release", {"format": "csv"})
+        assert "more than the budget allows" in text(visit.part("release/found"))
+    ledger = dv.Ledger(tmp_path / "l.sqlite")
+    assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("form", [
+    {"header": "x"}, {"header": "999"}, {"footer": "x"}, {"footer": "9999"}, {"group:faith": "weekly"},
+    {"one_spelling": "nobody"},
+], ids=str)  # fmt: skip
+def test_a_file_that_cannot_be_read_so_says_it_in_words_of_the_page(form: dict[str, str], visits: Path) -> None:
+    with running() as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        refused = visit.post("reading", {"header": "1"} | form)
+        page = refused.text if refused.status_code == 400 else visit.part("columns")
+        assert 'role="alert"' in page
+        assert "--" not in text(page)
+        assert "How it was read" in visit.part("looked/found")  # where it is mended
+
+
+@pytest.mark.parametrize("typed", ["", "a", "\n".join(map(str, range(1001)))], ids=len)
+def test_lists_that_are_none_are_refused(typed: str, visits: Path) -> None:
+    with running() as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        form = {"secret": "faith", "whose": "row", "answers": "typed", "typed": typed}
+        assert visit.post("secret", form).status_code == 400
+
+
+def test_another_sheet_is_looked_at_anew(tmp_path: Path) -> None:
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(tmp_path / "b.xlsx") as book:
+        book.add_worksheet("Cover").write(0, 0, "Ministry")
+        sheet = book.add_worksheet("Data")
+        for i, row in enumerate([["Survey"], [], ["who", "faith", "town"], ["1", "a", "x"], ["2", "b", "y"]]):
+            sheet.write_row(i, 0, row)
+    with running() as client, (tmp_path / "b.xlsx").open("rb") as stream:
+        visit = Visit(client)
+        visit.post("upload", {}, files={"file": ("b.xlsx", stream)})
+        assert "has no rows" in visit.part("columns")
+        assert "Ministry" in visit.part("looked/found")
+        visit.post("reading", {"sheet": "Data", "seen": "Cover", "header": "1", "footer": "0"})
+        assert "alert" in visit.part("columns")
+        assert 'name="header" size="5" value="3"' in visit.part("looked/found")
+        visit.post("reading", {"sheet": "Data", "seen": "Data", "header": "3", "footer": "0"})
+        assert "2 rows, 3 columns" in visit.part("columns")

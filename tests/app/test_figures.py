@@ -1,8 +1,10 @@
 """Pictures tell values apart, and show them as they are: what they are drawn with reads tags, numbers and patterns."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import browser
 
 from divulge.app import figures
 from divulge.app.steps import preview
@@ -36,10 +38,28 @@ def test_every_value_has_a_line_of_its_own_that_says_it(made: Any) -> None:
     assert shown[-2:] == ["(empty)", "' '"]  # what is empty is drawn nowhere
 
 
+def test_a_browser_makes_text_of_values_and_no_markup() -> None:
+    """Plotly makes elements of tags that it knows, and text of all else."""
+    script = (Path(figures.__file__).parent / "static" / "plotly-basic.min.js").read_text()
+    with browser() as watched:
+        watched.page.set_content("<div id=place></div>")
+        watched.page.add_script_tag(content=script)
+        for made in (estimated, published):
+            draw = (
+                "figure => Plotly.newPlot('place', figure.data, figure.layout, {displayModeBar: false}).then(() => 0)"
+            )
+            watched.page.evaluate(draw, made())
+            drawn = "[...document.querySelectorAll('#place .ytick text')].map(one => one.textContent)"
+            shown = watched.page.evaluate(drawn)
+            assert {"<b>x</b>", "a&lt;b", "%{x}"} <= set(shown)
+            assert watched.page.evaluate("document.querySelectorAll('#place a[href], #place b').length") == 0
+        assert not watched.wrong
+
+
 def test_a_group_of_empty_values_is_not_all_rows() -> None:
     one = {"statistic": "count", "value": 1, "low": 0, "high": 2, "true": 1}
     found = {"statistics": [one | {"by": {"town": ""}}, one | {"by": {"town": "x"}}, one | {"by": {}}], "level": 0.95}
-    names = [row["name"] for rows in preview.told(found)["kinds"].values() for row in rows]
+    names = [row["name"] for rows in preview.statistics(found)["kinds"].values() for row in rows]
     assert names == ["(empty)", "x", "all rows"]
 
 

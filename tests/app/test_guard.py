@@ -139,7 +139,7 @@ def test_the_address_of_this_machine_has_a_token_that_no_process_list_shows(tmp_
         assert f'content="0;url={address}"' in page
         running.send_signal(signal.SIGHUP)  # the terminal was closed
         assert running.wait(60) == 0
-    assert not list(tmp_path.glob("divulge-app-*"))
+    assert not list(tmp_path.glob("divulge-run-app-*"))
 
 
 def test_empty_visits_make_room_before_those_with_a_file() -> None:

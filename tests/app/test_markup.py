@@ -121,6 +121,11 @@ def test_a_released_column_of_any_name_stays_text(planted: Path, tmp_path: Path)
         pairs = {"file": (f"{HOSTILE}.csv", planted.read_bytes())}
         visit.post("check/audit", {"secret": SECRET, "released": BESIDE, "claim": "ldp=9"}, files=pairs)
         visit.part("check/found")
+        coin = {"secrets": ANSWERS[:2], "outcomes": ANSWERS[:2], "matrix": [["3/4", "1/4"], ["1/4", "3/4"]]}
+        other = coin | {"matrix": [["1/2", "1/2"], ["1/8", "7/8"]]}
+        first, second = ((f"{HOSTILE}.json", json.dumps(one).encode()) for one in (coin, other))
+        visit.post("check/compare", files={"first": first, "second": second})
+        assert "adversaries" in visit.part("check/found")
         for path, form in (("secret", {"secret": HOSTILE}), ("aim", {"value": HOSTILE}), ("level", {"off": HOSTILE})):
             visit.post(path, form), visit.post(path, form, headers={"hx-request": "true"})
         visit.get(HOSTILE), visit.get(f"paper/{HOSTILE}")

@@ -61,3 +61,27 @@ def running(**options: Any) -> Iterator[TestClient]:
     made = application(frozenset({HOST}), **options)
     with TestClient(made, base_url=f"http://{HOST}", follow_redirects=True) as client:
         yield client
+
+
+@contextmanager
+def serving(**options: Any) -> Iterator[str]:
+    """Run the app on a port of this machine, for a browser; yield its address."""
+    import socket
+    import threading
+
+    import uvicorn
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{listening.getsockname()[1]}"
+        made = application(frozenset({host}), **options)
+        server = uvicorn.Server(
+            uvicorn.Config(made, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started and thread.is_alive():
+            thread.join(0.02)
+        yield f"http://{host}/"
+        server.should_exit = True
+        thread.join(30)

@@ -39,6 +39,7 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "network": ((B, "--release", f"y={C}"), (NONE, "--release", "y"), (P, "--release", "y")),
     "noise": (("gaussian", "--scale", "2", "--secret", f"{T}:n"), ("gaussian", "--scale", "2", "--secret", f"{T}:x")),
     "account": ((L,), (NONE,)),
+    "calibrate": (("laplace", "dp=9", "--beside", L), ("laplace", "dp=9", "--beside", NONE)),
     "release": ((T, "--column", "x", "-o", f"{FOLDER}/r.csv", "--mechanism", C, "--only-column"),
                 (T, "--column", "x", "--guarantee", "ldp=1", "--preview"), (T, "--column", "z", "--mechanism", C),
                 (T, "--column", "x", "-o", O, "--mechanism", C), (T, "--column", "x", "-o", T, "--mechanism", C),

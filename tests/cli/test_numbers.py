@@ -45,6 +45,7 @@ LINES: dict[str, str] = {
     "noise": "noise laplace --secret values(0:0.3,1:0.7) --scale 1",
     "noise, gaussian": "noise gaussian --secret values(0:0.3,1:0.7) --scale 1",
     "account": "account a.json --delta 1e-5",
+    "calibrate": "calibrate laplace dp={1}",
     "account, delta": "account a.json --epsilon {1}",
     "release": "release t.csv --column x --guarantee ldp={2} -o r.csv --force",
     "release, known prior": "release t.csv --column x --guarantee pml={0.5} --prior p.csv -o s.csv --force --no-ledger",

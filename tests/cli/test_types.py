@@ -224,7 +224,17 @@ def test_a_value_without_a_name_is_refused_with_the_remedy(what: str) -> None:
 @pytest.mark.parametrize("column", [NAMED["duration"][0], NAMED["date32"][0], NAMED["timestamp"][0], NAMED["truth"][0]])
 def test_what_is_no_number_has_no_sum(column: pa.Array) -> None:
     for suffix in (".arrow", ".parquet"):
-        line = ["publish", written(column, suffix), "--guarantee", "dp=1", "--mean", "x:0:90", "-o", "o.csv"]
+        line = [
+            "publish",
+            written(column, suffix),
+            "--guarantee",
+            "dp=1",
+            "--mean",
+            "x:0:90",
+            "-o",
+            "o.csv",
+            "--no-ledger",
+        ]
         done = CliRunner().invoke(app, line)
         assert (done.exit_code, done.stderr) == (2, "error: `column` must hold numbers to be summed up; 'x' is of "
                                                     "another type.\n")  # fmt: skip

@@ -26,6 +26,13 @@ def test_sets_of_exactly_the_right_mass_are_on_it() -> None:
     assert least <= dv.chord_bound("ldp=1") <= least * 1.002
 
 
+def test_a_design_without_time_has_at_most_the_chord_for_its_bound() -> None:
+    found = dv.design([1 / 60] * 60, "alip=1:1", time_limit=0)
+    assert found.utility <= found.bound <= dv.chord_bound("alip=1:1")
+    told = dv.design(["1/4"] * 4, "alip=0.1:0.1", protect=[[1, 0], [1, 0], [0, 1], [0, 1]])  # the bound is of another
+    assert told.utility > dv.chord_bound("alip=0.1:0.1")
+
+
 def test_what_bounds_no_lift_is_said() -> None:
     assert dv.chord_bound("pmc=1") == dv.chord_bound() == dv.chord_bound("maximal-leakage=1") == math.inf
     assert dv.chord_bound("pml=1", utility="lautum-information") == math.inf

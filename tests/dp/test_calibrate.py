@@ -56,6 +56,37 @@ def test_closed_forms(family: str, goal: str, count: int, value: float) -> None:
     assert safe or found.value == pytest.approx(value, rel=1e-15)
 
 
+@pytest.mark.parametrize(("hits", "alarms"), [(0.1, 0.01), (0.5, 0.25), (0.95, 0.4), (0.999, 0.9), (0.02, 1e-3)])
+def test_hits_are_those_of_the_best_test(hits: float, alarms: float) -> None:
+    """Of Gaussian noise mu = Phi^-1(1 - a) - Phi^-1(1 - hits); of two answers the test by the likelier one."""
+    from scipy.stats import norm
+
+    mu = norm.isf(alarms) - norm.isf(hits)
+    gaussian = dv.calibrate("gaussian", dv.dp.Hits(hits, alarms))
+    assert norm.sf(norm.isf(alarms) - 1 / gaussian.value) <= hits * (1 + 1e-12)
+    assert gaussian.value == pytest.approx(1 / mu, rel=1e-4)
+    flip = dv.calibrate("randomized-response", f"hits={hits}:{alarms}")
+    said = 1 / (1 + math.exp(-flip.value))  # the truth is told with this probability
+    best = alarms * said / (1 - said) if alarms <= 1 - said else 1 - (1 - alarms) * (1 - said) / said
+    assert hits - 2e-6 <= best <= hits * (1 + 1e-12)
+
+
+def test_hits_of_a_list_are_bounded_from_above_by_its_deltas() -> None:
+    found = dv.calibrate("laplace", "hits=0.3:0.05", count=3)
+    assert found.level <= 0.3
+    composed = dv.compose((LaplaceMechanism(found.value), 3))
+    grid = np.linspace(0, composed.pure_epsilon, 400)
+    assert min(composed.delta(e).lower + 0.05 * math.exp(e) for e in grid.tolist()) >= 0.3 - 2e-5
+
+
+@pytest.mark.parametrize(("goal", "base_rate"), [(0.3, 0.01), (0.5, 0.5), (0.01, 0.9)])
+def test_a_pml_of_membership_is_that_of_both_outcomes(goal: float, base_rate: float) -> None:
+    """Of pure privacy e: -log(p + (1 - p) e^-e) of being in, and of not being in with 1 - p."""
+    epsilon = 1 / dv.calibrate("laplace", dv.PML(goal), base_rate=base_rate).value
+    levels = [-math.log(p + (1 - p) * math.exp(-epsilon)) for p in (base_rate, 1 - base_rate)]
+    assert goal - 2e-6 <= max(levels) <= goal * (1 + 1e-12)
+
+
 def test_sensitivity_multiplies_noise() -> None:
     assert dv.calibrate("laplace", "dp=1", sensitivity=7.0).value == pytest.approx(7.0, rel=1e-5)
 

@@ -16,7 +16,7 @@ from scipy import optimize, stats
 from support import few, random_channel
 
 import divulge as dv
-from divulge.dp.accounting import normal
+from divulge.dp.accounting import engines, normal, sums
 from divulge.dp.accounting.engines import GridEngine, engine
 from divulge.dp.accounting.promises import _log_moment
 from divulge.dp.accounting.sums import SplitSum, Window, tilted_sum
@@ -790,3 +790,38 @@ def test_a_sum_of_many_different_parts_keeps_none_of_them() -> None:
     for k in range(1, 9):
         truth = np.convolve(truth, [1 - 1 / (2 * k), 1 / (2 * k)])
     assert np.roll(total.masses, -total.turn)[:9] == pytest.approx(truth, abs=1e-14)
+
+
+def test_many_different_parts_take_few_transforms_of_the_whole_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short ones are convolved with each other first; every sum is where sums of fractions say."""
+    rng, long = np.random.default_rng(8), []
+    folded = sums._folded
+    monkeypatch.setattr(sums, "_folded", lambda weights, size: (long.append(1), folded(weights, size))[1])
+    laws = rng.dirichlet(np.ones(7), size=64)
+    parts = [(grid.Atoms(int(first), law, 0.0), 1) for first, law in zip(rng.integers(-9, 9, 64), laws, strict=True)]
+    total = tilted_sum(iter(parts), Window(1e-3, 3.0, 0, 4096, 1.0, 1.0), 0.0)
+    assert len(long) < 12
+    truth = np.ones(1)
+    for law in laws:
+        truth = np.convolve(truth, law * np.exp(3e-3 * np.arange(7)))
+    truth /= truth.sum()
+    off = np.roll(total.masses, -total.turn)[: len(truth)] - truth
+    assert np.linalg.norm(off) <= total.norm_error < 1e-11
+
+
+def test_a_loss_that_reaches_far_down_has_no_cells_that_its_sum_never_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record added to a sample of rate 1e-9 gains 1e-9 at most and may lose 4: a million sums end at 1e-3."""
+    spans: list[int] = []
+    span = engines.span
+
+    def seen(*asked: Any) -> tuple[int, int]:
+        first, last = span(*asked)
+        spans.append(last - first)
+        return first, last
+
+    monkeypatch.setattr(engines, "span", seen)
+    added = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(0.4), 1e-9).losses()[1]
+    (low, high), start, _ = GridEngine(((added, 10**6),), 1e-4).near_delta(math.log(1e-20))
+    assert max(spans) < 1e5
+    assert low.log_delta(start, -1) <= high.log_delta(start, 1)
+    assert high.log_delta(1e-3, 1) < math.log(1e-20)

@@ -343,7 +343,7 @@ def test_what_is_no_path_is_refused(path: object) -> None:
         ["attack", "channel.csv", "--prior", "people.csv:name"],
         ["noise", "laplace", "--scale", "1", "--secret", "people.csv:name"],
         ["audit", "--data", "people.csv", "--secret", "name", "--released", "answer", "--mechanism", "channel.csv"],
-        ["release", "people.csv", "--column", "name", "--mechanism", "channel.csv", "-o", "out.csv"],
+        ["release", "people.csv", "--column", "name", "--mechanism", "channel.csv", "-o", "out.csv", "--no-ledger"],
         ["estimate", "people.csv", "--column", "name", "--mechanism", "channel.csv"],
     ],
     ids=lambda arguments: f"{arguments[0]} {arguments[1]}",

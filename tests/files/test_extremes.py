@@ -8,8 +8,8 @@ import pytest
 
 import divulge as dv
 from divulge.errors import did_you_mean
+from divulge.files.foreign.transport import whole
 from divulge.files.opening import columns_exist
-from divulge.files.tables.transport import whole
 
 
 def transport(folder: Path, rows: int, version: int = 5) -> Path:

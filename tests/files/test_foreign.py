@@ -12,8 +12,8 @@ import pytest
 
 import divulge as dv
 from divulge import children
+from divulge.files.foreign import apart
 from divulge.files.settings import Limits, using
-from divulge.files.tables import foreign
 
 DAMAGED = "cannot be read: it is damaged, cut short, or something else than its name says."
 
@@ -55,7 +55,7 @@ def read(kind: str, content: bytes, folder: Path) -> Any:
     path = folder / f"t.{kind}"
     path.write_bytes(content)
     try:
-        return foreign._statistics({"path": str(path), "suffix": f".{kind}", "encoding": None}, Limits()).num_rows
+        return apart._statistics({"path": str(path), "suffix": f".{kind}", "encoding": None}, Limits()).num_rows
     except dv.DivulgeError as error:
         return str(error)
 

@@ -26,7 +26,7 @@ from support import few
 import divulge as dv
 from divulge.files.opening import keep_apart
 from divulge.files.settings import Limits, using
-from divulge.files.tables import delimited
+from divulge.files.tables import delimited, lines
 
 
 def read(path: Path, **how: Any) -> dict[str, list[Any]]:
@@ -157,7 +157,8 @@ def test_what_python_writes_is_read_back_or_refused(
     path = written(tmp_path_factory.mktemp("t"), "t.csv", text.getvalue().encode())
     broken = any(c in cell for row in rows for cell in row for c in "\r\n")
     with pytest.MonkeyPatch.context() as patch, using(tell=lambda message: None):
-        patch.setattr(delimited, "_BLOCK", block)
+        patch.setattr(lines, "BLOCK", block)
+        patch.setattr(delimited, "BLOCK", block)
         try:
             source = dv.open_table(path, delimiter=",", line_breaks=line_breaks)
         except dv.InputFileError:

@@ -14,8 +14,8 @@ import xlsxwriter
 from biff import formula, record, special, xls
 
 import divulge as dv
+from divulge.files.foreign.workbooks import sheet_of
 from divulge.files.settings import Limits
-from divulge.files.tables.workbooks import sheet_of
 
 SHEET, TEXTS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
 

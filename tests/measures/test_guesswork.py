@@ -1,9 +1,12 @@
 """Maximal guesswork leakage against randomized functions of the secret, and those that approach it."""
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import divulge as dv
 
@@ -75,3 +78,31 @@ def test_known_values_units_and_many_secrets() -> None:
     assert math.log(399) < wide.lower <= math.log(500) <= wide.upper
     with pytest.raises(dv.DivulgeError):
         dv.measures.maximal_guesswork_leakage(([0.5, 0.4], np.eye(2)))
+
+
+@pytest.mark.parametrize("moment", [1, 2, 0.5, 3])
+def test_moments_of_the_number_of_guesses_are_the_least_of_any_order(moment: float) -> None:
+    """Every order of guessing is tried, before and after an outcome; Arikan's bounds hold."""
+    for p, channel in draws(6):
+        orders = list(itertools.permutations(range(1, len(p) + 1)))
+
+        def least(q: np.ndarray, orders: list[tuple[int, ...]] = orders) -> float:
+            return min(math.fsum(np.array(order, dtype=float) ** moment * q) for order in orders)
+
+        before = dv.measures.guesswork(p, moment)
+        assert before == pytest.approx(least(p), rel=1e-12)
+        after = dv.measures.guesswork_after((p, channel), moment)
+        for value, column in zip(after.values, channel.T, strict=True):
+            assert value == pytest.approx(least(p * column / (p @ column)), rel=1e-12)
+        assert after.mean() <= before * (1 + 1e-12)
+        renyi = moment * dv.measures.renyi_entropy(p, 1 / (1 + moment))
+        assert renyi - moment * math.log(1 + math.log(len(p))) <= math.log(before) <= renyi + 1e-12
+
+
+def test_moments_are_exact_where_they_can_be_and_infinite_where_no_double_holds_them() -> None:
+    prior = ["1/7", "4/7", "2/7"]
+    assert dv.measures.guesswork(prior, 2) == Fraction(4 + 8 + 9, 7)
+    assert dv.measures.guesswork(prior, 64) == Fraction(4 + 2 * 2**64 + 3**64, 7)
+    assert dv.measures.guesswork(prior, 1e4) == math.inf
+    sparse = dv.Joint([0.5, 0.25, 0.25], dv.Channel(csr_matrix(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))))
+    assert dv.measures.guesswork_after(sparse, 2).values == pytest.approx([1.6, 2.0])

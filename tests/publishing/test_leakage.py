@@ -11,7 +11,7 @@ from support import few
 
 import divulge as dv
 from divulge.publishing.noising.calibration import calibrated, weights_of
-from divulge.publishing.noising.leakage import Noise, RecordPrior, largest_loss, told, told_of_records
+from divulge.publishing.noising.leakage import Noise, RecordPrior, largest_loss, leakages, leakages_of_records
 from divulge.publishing.queries import Query, Unit
 
 HALF = 1 / math.log(2)
@@ -65,7 +65,7 @@ def test_a_table_of_counts_tells_exactly_what_the_formula_says(prior: list[str])
     query = Query("rows", ("x",), (n,))
     noise = Noise("laplace", HALF)
     loss = largest_loss([query], [noise], ROW)
-    found = told(loss, RecordPrior(min(shares)))
+    found = leakages(loss, RecordPrior(min(shares)))
     pml, pmc = brute([one_hot(i, n) for i in range(n)], [1] * n, shares, list(range(n)))
     assert found["pml"] == pytest.approx(pml, rel=1e-14)
     assert found["pmc"] == pytest.approx(pmc, rel=1e-14)
@@ -93,11 +93,11 @@ def test_overlapping_margins_tell_exactly_what_the_distance_says() -> None:
         greatest = {"pml": max(greatest["pml"], max(w) / q), "pmc": max(greatest["pmc"], q / min(w))}
     noises = [Noise("laplace", HALF), Noise("laplace", HALF / 2), Noise("laplace", HALF)]
     prior = RecordPrior(min(shares), "records", ("u", "v"), dict(zip(records, shares, strict=True)))
-    found = told_of_records(queries, noises, ROW, prior)
+    found = leakages_of_records(queries, noises, ROW, prior)
     assert found is not None
     for kind, ratio in greatest.items():
         assert math.log(ratio) <= found[kind] <= math.log(ratio) + 1e-10
-    loose = told(largest_loss(queries, noises, ROW), prior)
+    loose = leakages(largest_loss(queries, noises, ROW), prior)
     assert loose["pml"] > found["pml"] + 0.01
 
 
@@ -107,7 +107,7 @@ def test_a_secret_of_the_record_is_told_at_most_what_its_least_probability_says(
     p = Fraction(1, 10)
     queries = [Query("rows", ("u",), (2,)), Query("rows", ("v",), (2,))]
     noises = [Noise("laplace", HALF)] * 2
-    bound = told(largest_loss(queries, noises, ROW), RecordPrior(p))
+    bound = leakages(largest_loss(queries, noises, ROW), RecordPrior(p))
     greatest = Fraction(0)
     for outcome in product((0, 1), repeat=4):
 
@@ -128,10 +128,10 @@ def test_sums_tell_exactly_what_the_formula_says() -> None:
     pml, _ = brute([(v,) for v in values], [1], shares)
     loss = largest_loss([query], [Noise("laplace", HALF)], ROW)
     assert float(loss) == pytest.approx(5 * math.log(2), rel=1e-15)
-    assert told(loss, RecordPrior(Fraction(1, 6)))["pml"] >= pml
+    assert leakages(loss, RecordPrior(Fraction(1, 6)))["pml"] >= pml
     ends = [Fraction(1, 6), *[Fraction(0)] * 4, Fraction(5, 6)]  # the worst prior: all others at the far end
     worst, cost = brute([(v,) for v in values], [1], ends)
-    found = told(loss, RecordPrior(Fraction(1, 6)))
+    found = leakages(loss, RecordPrior(Fraction(1, 6)))
     assert found["pml"] == pytest.approx(worst, rel=1e-14)
     assert found["pmc"] == pytest.approx(cost, rel=1e-14)
 
@@ -140,7 +140,7 @@ def test_sums_tell_exactly_what_the_formula_says() -> None:
 def test_independent_others_change_nothing_at_the_worst_outcome(independent: int) -> None:
     """Over every outcome up to beyond all that the others add up to, their sums taken with their probabilities."""
     p, shares = Fraction(1, 5), [Fraction(1, 5), Fraction(4, 5)]
-    found = told(largest_loss([Query("rows", ("x",), (2,))], [Noise("laplace", HALF)], ROW), RecordPrior(p))
+    found = leakages(largest_loss([Query("rows", ("x",), (2,))], [Noise("laplace", HALF)], ROW), RecordPrior(p))
     greatest = {"pml": Fraction(0), "pmc": Fraction(0)}
     sums = {k: math.comb(independent, k) * p**k * (1 - p) ** (independent - k) for k in range(independent + 1)}
     for outcome in product(range(-2, independent + 4), repeat=2):
@@ -198,11 +198,11 @@ def test_the_noise_is_the_least_that_keeps_it(kind: str, level: str, p: str) -> 
     query, prior = Query("rows", ("x",), (4,)), RecordPrior(Fraction(p))
     asked = dv.guarantees.parse(f"{kind}={level}")
     found = calibrated([query], ROW, [asked], prior, None, "mean-squared")
-    assert told(largest_loss([query], found.noises, ROW), prior)[kind] <= Fraction(level)
+    assert leakages(largest_loss([query], found.noises, ROW), prior)[kind] <= Fraction(level)
     assert found.guarantees[kind] == float(Fraction(level))
     assert kind in found.exact
     smaller = Noise("laplace", found.noises[0].scale * (1 - 1e-9))
-    assert told(largest_loss([query], [smaller], ROW), prior)[kind] > Fraction(level)
+    assert leakages(largest_loss([query], [smaller], ROW), prior)[kind] > Fraction(level)
 
 
 def test_under_dp_scales_are_those_of_the_textbook() -> None:
@@ -264,10 +264,10 @@ def test_with_neighbors_that_are_added_being_there_is_a_secret_too() -> None:
     queries = [Query("values", (), (), "v", 3, 4), Query("rows", (), ())]
     noises = [Noise("laplace", HALF)] * 2
     pml, pmc = brute([(3, 1), (4, 1), (0, 0)], [1, 1], [Fraction(1, 10), Fraction(0), Fraction(9, 10)])
-    found = told(largest_loss(queries, noises, unit, unit.secrets), RecordPrior(Fraction(1, 10)))
+    found = leakages(largest_loss(queries, noises, unit, unit.secrets), RecordPrior(Fraction(1, 10)))
     assert found["pml"] >= pml
     assert found["pmc"] >= pmc
     far, cost = brute([(4, 1), (0, 0)], [1, 1], [Fraction(1, 10), Fraction(9, 10)])
     assert found["pml"] == pytest.approx(far, rel=1e-14)
     assert found["pmc"] == pytest.approx(cost, rel=1e-14)
-    assert told(largest_loss(queries, noises, unit, "replaced"), RecordPrior(Fraction(1, 10)))["pml"] < pml
+    assert leakages(largest_loss(queries, noises, unit, "replaced"), RecordPrior(Fraction(1, 10)))["pml"] < pml

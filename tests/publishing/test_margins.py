@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import divulge as dv
-from divulge.publishing.noising.margins import projected
+from divulge.publishing.noising.margins import after, projected
 
 SIZES = {"a": 4, "b": 3, "c": 2}
 BYS: list[tuple[str, ...]] = [("a", "b"), ("c", "b"), ("a",), ()]
@@ -49,6 +49,28 @@ def test_the_nearest_margins_of_a_table(seed: int, total: int | None, non_negati
     assert np.allclose(found[2].sum(), found[3])
     assert not non_negative or min(one.min() for one in found) >= 0
     assert total is None or abs(found[3] - total) < 1e-6
+
+
+@pytest.mark.parametrize("total", [False, True])
+def test_the_error_of_moved_counts_is_that_of_least_squares(total: bool) -> None:
+    """The covariance of the weighted least-squares estimate, from the matrices; a public total is one more equation."""
+    _, spread = noisy(0)
+    blocks = [m / s for m, s in zip(incidence(), spread, strict=True)]
+    design = np.vstack([*blocks, np.full((1, 24), 1e5)]) if total else np.vstack(blocks)
+    inverse = np.linalg.pinv(design)[:, : sum(map(len, blocks))]  # of unit noise; the total has none
+    for one, rows in zip(after(BYS, spread, SIZES, total), incidence(), strict=True):
+        assert np.allclose(np.sqrt(((rows @ inverse) ** 2).sum(axis=1)), one, atol=1e-4)
+
+
+def test_moved_counts_are_shown_with_their_error() -> None:
+    table = pa.table({"x": ["0", "1"] * 50, "y": ["0", "0", "1", "1"] * 25})
+    values = {"x": ["0", "1"], "y": ["0", "1"]}
+    asked = [dv.Count("x", "y"), dv.Count("x")]
+    how: dict[str, Any] = {"guarantee": "dp=1", "values": values, "no_other": True, "per_row": True}
+    plain, moved = (dv.publish(table, asked, consistent=one, **how) for one in (False, True))
+    for before, then in zip(plain.table["standard_error"].to_pylist(), moved.table["standard_error"].to_pylist(),
+                            strict=True):  # fmt: skip
+        assert 0 < then < before
 
 
 def test_margins_of_many_combinations_stay_near() -> None:

@@ -48,6 +48,13 @@ def one(found: Any, kind: str, **where: Any) -> dict[str, Any]:
     return row
 
 
+def test_a_table_asked_for_in_two_orders_is_counted_once(people: Any) -> None:
+    found = dv.publish(
+        people, [dv.Count("race", "sex"), dv.Count("sex", "race")], guarantee=ALMOST_EXACT, values=VALUES
+    )
+    assert sum(row["value"] for row in found.statistics()) == 2 * len(people)
+
+
 def test_without_noise_to_speak_of_the_numbers_are_those_of_the_table(people: Any) -> None:
     found = dv.publish(people, EVERYTHING, guarantee=ALMOST_EXACT, values=VALUES)
     frame = people.to_pandas()

@@ -37,6 +37,7 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     (dv.Count("race"), {"guarantee": "dp=1", "values": None, "values_from_data": True}),
     (dv.Count(), {"guarantee": "dp=1", "neighbors": "added"}),
     ([dv.Count("race"), dv.Count("sex")], {"guarantee": "dp=1", "no_other": True}),
+    (dv.People("race"), {"guarantee": "dp=1", "person": "who", "groups_per_person": 2, "rows_per_group": 2}),
 ]  # fmt: skip
 
 
@@ -195,14 +196,14 @@ def test_sentences_follow_what_was_asked(people: Any) -> None:
     for only in ("A count or a sum can be below 0", "A total can differ", "is twice that of one"):
         assert only in plain, only
         assert only not in moved, only
-    for only in ("No count is below 0", "add up to the same totals", "is not known any more"):
+    for only in ("No count is below 0", "add up to the same totals", "does not follow from theirs"):
         assert only in moved, only
         assert only not in plain, only
     mean = published(people, dv.Mean("age", (15, 100), by="sex"), {"guarantee": "dp=1", "person": "who", "at_most": 2})
     page = said(mean)
     assert "cut to 15 to 100" in page
     assert "at most 2 of each person, and not those of all rows" in page
-    assert "Can a small group be counted?" not in page, "no counts are published"
+    assert "No: no count with noise was published." in page
     taken = said(published(people, dv.Count("race"), {"guarantee": "dp=1", "values": None, "values_from_data": True}))
     assert "not covered by the promise" in taken
     assert "whatever they knew" not in taken

@@ -164,7 +164,7 @@ def test_a_noisy_prior_spends_its_epsilon_and_holds_the_truth(survey: Path, tmp_
     shares = np.array(list(COUNTS.values())) / 1200
     missed = 0
     for _ in range(200):
-        found = assumed.told("noisy=2", COUNTS, False)
+        found = assumed.assumption("noisy=2", COUNTS, False)
         assert found.prior is not None
         missed += float(np.abs(found.prior.floats - shares).sum()) > found.radius
     assert missed <= 25  # 5 % of 200 are 10; more than 25 are as rare as one in 20,000
@@ -355,10 +355,13 @@ def test_answers_that_begin_alike_are_told_apart() -> None:
 def test_answers_written_in_several_ways_are_told_before_anything_is_drawn() -> None:
     people = pa.table({"ill": ["yes", "Yes", " yes", "no"] * 20})
     notes = dv.preview(people, column="ill", guarantee="ldp=1").notes
-    assert any("3 values of 'ill' differ from another one in spaces or case alone" in said for said in notes)
+    assert any(
+        "3 values of 'ill' differ from another one in spaces, case or zeros at their beginning alone" in said
+        for said in notes
+    )
     told: list[str] = []
     receipt = dv.release(people, column="ill", guarantee="ldp=1", warn=told.append)
-    assert any("in spaces or case" in said for said in told)
-    assert "in spaces or case" not in str(receipt.warnings)
+    assert any("in spaces, case or zeros" in said for said in told)
+    assert "in spaces, case or zeros" not in str(receipt.warnings)
     same = pa.table({"ill": ["yes", "no"] * 20})
     assert not any("in spaces" in said for said in dv.preview(same, column="ill", guarantee="ldp=1").notes)

@@ -36,12 +36,14 @@ OTHERS: dict[str, Any] = {
     "source": "it's a table.csv", "sink": "out put.csv", "engine": "spark", "unit": "bits", "language": "de",
     "receipt": "r.json", "ledger": "l.sqlite", "budget": "ldp=3", "null_as": "no answer", "epsilon": 0.1,
     "mechanism": "randomized-response", "ratio": "7/3", "purpose": "record", "outcomes": "sets", "prior": "lower=1/8",
+    "header": "3-4", "footer": 2, "group": ("age=10:0:90",), "one_spelling": ("town",),
     "time_limit": 7.5, "released_as": ("said",), "keep": ("age", "town"), "column": ("faith", "sex"),
     "guarantee": ("ldp=1/3", "pml=0.25"), "person": "who", "rows_per_person": 3, "neighbors": "added", "level": 0.5,
     "record_prior": "lower=0.01", "others": "independent", "noise": "gaussian", "split": "equal",
     "known": ("age", "sex, or none"), "secret": ("faith",), "guarantees": ("k=5", "t=0.25"),
-    "suppress": Fraction(1, 25),
+    "suppress": Fraction(1, 25), "groups_per_person": 3, "rows_per_group": 2,
     "hierarchies": {"age": "my ages.csv", "sex": "sex.csv"}, "loss": "class-size",
+    "protocol": "hadamard", "grid": "500m", "box": "48.7,2.1,49,2.6",
     "values": "values.json", "statistics": (dv.Count("a,b", "c"), dv.Mean("age", (0, "0.3"), "x", step="0.1"),
                                             dv.Quantiles("age", (-5, 90), "x", probabilities=("1/3", 0.5)),
                                             dv.Proportion("said", "it's: so", "x")),
@@ -60,7 +62,8 @@ def cases() -> list[tuple[str, str]]:
 def request_with(action: str, name: str) -> Request:
     """Return a request with one more option, and what that one needs."""
     needed = {"epsilon": {"mechanism": "randomized-response"}, "ratio": {"mechanism": "randomized-response"},
-              "one_answer": {"person": "who"}}.get(name, {})  # fmt: skip
+              "one_answer": {"person": "who"}, "grid": {"box": "48.7,2.1,49,2.6", "guarantee": "metric=1/km"},
+              "box": {"grid": "500m", "guarantee": "metric=2/mi"}}.get(name, {})  # fmt: skip
     return RECORDS[action](**{"source": "t.csv", **LEAST[action], **needed, name: other(RECORDS[action], name)})
 
 

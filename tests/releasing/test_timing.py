@@ -29,7 +29,7 @@ def test_as_many_words_of_all_need_a_second_one_for_every_value(name: str, kerne
     cells = np.arange(1 << table.width, dtype=np.uint64)
     step = np.uint64(32 - table.width)
     for secret in range(table.rows):
-        row = table.coarse[secret << table.width : (secret + 1) << table.width].astype(np.uint64)
+        row = table.thresholds32[secret << table.width : (secret + 1) << table.width].astype(np.uint64)
         first = row >> np.uint64(table.width)
         for shift, ties in ((0, len(cells)), (1, 0)):  # the word of the threshold in each cell, and the one beside it
             words = (cells << step | first ^ np.uint64(shift)).astype(np.uint32)

@@ -96,6 +96,7 @@ GIVEN: dict[str, str] = {
     "Metric": "norm points rooted size step",
     "PoissonSampled": "mechanism rate",
     "Polytope": "bounds matrix",
+    "People": "by",
     "Preview": "by",
     "Proportion": "by value",
     "Published": "by others prior protected",

@@ -141,6 +141,16 @@ def entropies(rng: np.random.Generator) -> None:
     for value, y in zip(after.values, d.seen, strict=True):
         tries = mp.fsum(i * v for i, v in enumerate(sorted(posterior(d, y), reverse=True), 1))
         same("guesswork_after", value, tries)
+    t = pick(rng, [1, 2, 3, 0.25, 2.5, 7])
+    moments = [
+        mp.fsum(mp.mpf(i) ** t * v for i, v in enumerate(sorted(p, reverse=True), 1))
+        for p in (d.p, *(posterior(d, y) for y in d.seen))
+    ]
+    found = [dv.measures.guesswork(joint.prior, t), *dv.measures.guesswork_after(joint, t).values]
+    for value, moment in zip(found, moments, strict=True):
+        same("moment of the guesses", value, moment)
+    renyi = t * renyi_of(d.p, 1 / (1 + mp.mpf(t)))
+    between("Arikan's bounds", renyi - t * log(1 + log(mp.mpf(len(d.p)))), log(moments[0]), renyi, 1e-12)
 
 
 @case("maximal_guesswork_leakage")

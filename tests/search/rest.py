@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -226,7 +227,11 @@ def published(rng: np.random.Generator) -> None:
 @case("publish")
 def neighbors_move_no_further(rng: np.random.Generator) -> None:
     """What one unit changes of the exact numbers, with gaps, text and unlisted values, is within what noise hides."""
-    cells = {"g": ["a", "b", "", "z", "other"], "n": ["0", "3", "9", "-5", "1e9", "", "many", "2.5", "nan", "4"]}
+    cells = {
+        "g": ["a", "b", "", "z", "other"],
+        "h": ["u", "w", ""],
+        "n": ["0", "3", "9", "-5", "1e9", "", "many", "2.5", "nan", "4"],
+    }
     rows, people = int(rng.integers(3, 12)), int(rng.integers(2, 5))
     table = {name: [str(rng.choice(of)) for _ in range(rows)] for name, of in cells.items()}
     table["who"] = [str(rng.integers(people)) for _ in range(rows)]
@@ -240,14 +245,16 @@ def neighbors_move_no_further(rng: np.random.Generator) -> None:
     there["who"] = kept["who"] + ["new"] * fresh
     low = int(rng.integers(-2, 4))
     bounds, by = (low, low + int(rng.integers(1, 9))), pick(rng, [(), "g"])
+    of_people = [dv.People("g"), dv.People("h", "g"), dv.People()] if persons else []
     asked = [
-        dv.Count("g"), dv.Sum("n", bounds, by), dv.Mean("n", bounds, by), dv.Variance("n", bounds, by),
+        *of_people, dv.Count("g"), dv.Count("g", "h"), dv.Sum("n", bounds, by),
+        dv.Mean("n", bounds, by), dv.Variance("n", bounds, by),
         dv.Proportion("n", "3", by), dv.Quantiles("n", bounds, by, probabilities=(pick(rng, [0.25, 0.5]),)), dv.Count(),
     ]  # fmt: skip
     request = Publish(
-        statistics=asked, guarantee="dp=1", values={"g": pick(rng, [["a", "b"], ["a"]])},
+        statistics=asked, guarantee="dp=1", values={"g": pick(rng, [["a", "b"], ["a"]]), "h": ["u"]},
         no_other=bool(rng.integers(2)), neighbors="added" if added else "replaced",
-        **({"person": "who", "rows_per_person": int(rng.integers(1, 4))} if persons else {"per_row": True}),
+        **(_bounds(rng) if persons else {"per_row": True}),
     )  # fmt: skip
     made = [ready(task(request), _with_gaps(one), "local") for one in (table, there)]
     assert made[0].plan == made[1].plan
@@ -266,6 +273,13 @@ def neighbors_move_no_further(rng: np.random.Generator) -> None:
         most = query.changes(unit)
         at_most(f"{query.kind} of {query.column} by {query.by}", l1, most[0])
         at_most(f"squares, {query.kind} of {query.column} by {query.by}", l2, most[1])
+
+
+def _bounds(rng: np.random.Generator) -> dict[str, Any]:
+    """Return bounds on what counts of a person: rows, and perhaps groups and rows in each."""
+    more = {"groups_per_person": int(rng.integers(1, 4)), "rows_per_group": int(rng.integers(1, 4))}
+    bounds = {name: value for name, value in more.items() if rng.integers(2)}
+    return {"person": "who", "rows_per_person": int(rng.integers(1, 6))} | bounds
 
 
 def _with_gaps(table: dict[str, list[str]]) -> pa.Table:

@@ -24,9 +24,11 @@ from divulge.adversaries.leakages import (
 from divulge.errors import DivulgeError, printable
 from divulge.model.joint import Joint
 from divulge.model.shown import Table, Tabled, number, percent, printable_lines
+from divulge.roots import turn
 from divulge.units import Unit
 
 _ROUNDING = 1e-12
+"""Share by which bounds of a mean move outward: more than the rounding of a logarithm, a halving and a product."""
 
 
 @dataclass(frozen=True)
@@ -203,11 +205,8 @@ def _mean(values: np.ndarray, largest: float, risk: float) -> Estimate:
 
 def _edge(share: float, outside: float, budget: float) -> float:
     """Return the point between `share` and `outside` where KL(share || .) passes the budget, on its outer side."""
-    inside = share
-    for _ in range(60):
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if _kl(share, middle) <= budget else (inside, middle)
-    return outside
+    side = outside - share
+    return share + side * turn(lambda part: _kl(share, share + side * part) > budget, 0.0, 1.0)[1]
 
 
 def _kl(a: float, b: float) -> float:

@@ -8,6 +8,7 @@ from divulge.errors import DivulgeError
 from divulge.model.convert import as_prior
 from divulge.model.entries import scalar
 from divulge.model.metrics.metric import Metric
+from divulge.roots import turns
 from divulge.units import Unit, nats_per
 
 _HALVINGS = 100
@@ -60,15 +61,12 @@ def elastic_rates(prior: Any, metric: Any, leakage: float, unit: Unit = "nats") 
     far = metric.reordered(p.secrets, "prior").matrix
     least = np.exp(-most)
 
-    def held(rates: np.ndarray) -> np.ndarray:
-        return np.exp(-rates[:, None] * far) @ p.floats >= least
+    def broken(rates: np.ndarray) -> np.ndarray:
+        return np.exp(-rates[:, None] * far) @ p.floats < least
 
     low = np.zeros(len(p))
     high = np.full(len(p), 1 / metric.least if len(p) > 1 else 1.0)
     for _ in range(_HALVINGS):  # to where it no longer holds, if anywhere
-        high = np.where(held(high), high * 2, high)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        inside = held(middle)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        high = np.where(broken(high), high, high * 2)
+    low, _ = turns(broken, low, high, _HALVINGS)
     return np.where(p.floats >= least, np.inf, low * _SAFE)

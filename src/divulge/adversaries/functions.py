@@ -15,6 +15,7 @@ from divulge.model.entries import entries
 from divulge.model.labels import Labels
 
 MOST_ENTRIES = 10**7
+"""Probabilities that are written out: 80 MB of doubles."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,7 +23,7 @@ MOST = max(2, min(os.cpu_count() or 1, 8))
 PATIENCE = 3.0
 """Seconds that a job has to clean up when it is stopped, before it is killed."""
 
-_LONGEST = 107 - len("/divulge-run-app-XXXXXXXX/pymp-XXXXXXXX/listener-XXXXXXXX")
+_LONGEST = 107 - len("/divulge-run-server-XXXXXXXX/pymp-XXXXXXXX/listener-XXXXXXXX")
 """Bytes that the path of a folder may have, for a socket in it to have at most 107, the most on Linux."""
 
 _LAST = -200
@@ -78,7 +78,7 @@ def _make_room_for_sockets() -> None:
     short = [Path(one) for one in known if one and len(os.fsencode(one)) <= _LONGEST and os.access(one, os.W_OK)]
     kept = ExitStack()
     Finalize(None, kept.close, exitpriority=_LAST)
-    folder = kept.enter_context(children.private_folder("app", *short[:1]))
+    folder = kept.enter_context(children.private_folder("server", *short[:1]))
     usual, tempfile.tempdir = tempfile.tempdir, str(folder)
     try:
         get_temp_dir()  # which is made once

@@ -4,6 +4,7 @@ import contextlib
 import math
 import multiprocessing.util
 import os
+import re
 import secrets
 import signal
 import socket
@@ -13,6 +14,7 @@ import threading
 import webbrowser
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,7 @@ class Pages:
             ),
             "at_most": at_most,
             "at_least": at_least,
+            "on_page": on_page,
         }
         self.templates.globals |= {"at_most": at_most, "at_least": at_least}
 
@@ -137,6 +140,33 @@ def in_hundred(share: float) -> str:
     if 0.999 < share < 1:
         return "more than 999 in 1,000"
     return f"{100 * share:.2g} in 100" if share < 0.1 else f"{100 * share:.3g} in 100"
+
+
+_OPTION = re.compile(r"(?:^|[\s(])--[a-z]|\([a-z_]+=|\b[a-z_]+=[A-Z(]")
+"""What only a command line or a program has."""
+
+
+def on_page(text: str) -> str:
+    """Return a message without the parts that speak of options of a command: pages have fields for these.
+
+    Examples
+    --------
+    >>> on_page("t.csv: read as text with decimal commas; --decimal would set it.")
+    't.csv: read as text with decimal commas.'
+    >>> on_page("t.csv: `header` must be a row that the file has; it is row 99.")
+    't.csv: `header` must be a row that the file has; it is row 99.'
+    >>> on_page("line 4 must have 1 cell. Hint: leave out lines above: --header 4 (header=4) does.")
+    'line 4 must have 1 cell. Hint: leave out lines above.'
+    """
+    kept: list[str] = []
+    for sentence in re.split(r"(?<=[.!?])\s+", text):
+        parts = re.split(r"(?<=[;:,])\s+", sentence)
+        there = list(takewhile(lambda part: not _OPTION.search(part), parts))
+        if len(there) == len(parts):
+            kept.append(sentence)
+        elif there and there != ["Hint:"]:
+            kept.append(" ".join(there).rstrip(";:, ") + ".")
+    return " ".join(kept)
 
 
 def number(value: Any, rounded: Callable[[Any], int] = round) -> str:

@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,10 @@ import numpy as np
 
 import divulge as dv
 from divulge.extras import require
+from divulge.files.hierarchies import suggested
 from divulge.files.opening import replacing
+from divulge.files.tables.glance import glance
+from divulge.files.tables.tidying import spellings
 from divulge.publishing.publication import ready, task, without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
@@ -22,6 +26,9 @@ from divulge.releasing.output.archive import archived
 from divulge.releasing.output.places import PAPERS
 from divulge.releasing.planning.assumed import around
 from divulge.releasing.planning.choosing import left
+from divulge.releasing.planning.listed import read_values
+from divulge.releasing.records.ran.mechanism import Mechanism
+from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import expected
 from divulge.releasing.request import Request, run
 from divulge.tables.assess import readable
@@ -64,7 +71,8 @@ def _column(table: Any, field: Any) -> dict[str, Any]:
     try:
         counts = dv.contingency(table, field.name).to_dict()
     except dv.DivulgeError:
-        return {"name": field.name, "kind": str(field.type)[:40], "values": None, "missing": 0, "listed": []}
+        return {"name": field.name, "kind": str(field.type)[:40], "values": None, "missing": 0, "listed": [],
+                "spelled": 0, "groups": []}  # fmt: skip
     missing = counts.pop(None, 0)
     listed = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:LISTED]
     return {
@@ -73,7 +81,38 @@ def _column(table: Any, field: Any) -> dict[str, Any]:
         "values": len(counts),
         "missing": missing,
         "listed": [(str(value), count) for value, count in listed],
+        "spelled": len(spellings(list(counts))),
+        "groups": _groups(list(counts)),
     }
+
+
+MOST_GUESSED = 100_000
+"""Columns of more values are taken for names of people or things, for which no groups are offered."""
+
+RARE = (5, 20, 100)
+"""Answers of fewer rows are offered to be grouped together."""
+
+
+def _groups(values: Sequence[Any]) -> list[tuple[str, str]]:
+    """Return how values may be grouped: (rule, what it does)."""
+    if not 2 < len(values) <= MOST_GUESSED:
+        return []
+    known = suggested(values)
+    steps = known.arguments[0] if known.kind == "ladder" else known.arguments
+    words = {"ladder": "ranges of {}", "dates": "by {}", "prefix": "the first {}"}
+    first = "first:" if known.kind == "prefix" else ""
+    found = [(f"{first}{step}", words[known.kind].format(step)) for step in steps]
+    return [*found, *((f"rare:{rows}", f"fewer than {rows} rows: other") for rows in RARE)]
+
+
+def looked(progress: Progress, path: str, options: Mapping[str, Any]) -> Any:
+    """Return the first and the last rows of a file as they stand there; None where the file names its columns."""
+    del progress
+    return glance(Path(path), **{name: value for name, value in options.items() if name in _LOOKING})
+
+
+_LOOKING = ("delimiter", "decimal", "encoding", "sheet")
+"""Options that change how a file looks before any row is taken for names."""
 
 
 def _is_number(value: Any) -> bool:
@@ -122,6 +161,11 @@ def foreseen(path: str, choice: Mapping[str, Any]) -> dict[str, Any]:
         return dict(choice)
     found = dv.contingency(dv.open_table(path), choice["column"]).to_dict()
     counts = {choice.get("null_as") if value is None else value: count for value, count in found.items()}
+    if "values" in choice:
+        listed = [*read_values(choice["values"])[choice["column"]], choice["other"]]
+        counts = {
+            value: counts.get(value, 0) for value in dict.fromkeys([*listed, *filter(None, [choice.get("null_as")])])
+        }
     expected = around(counts, sum(counts.values()), Fraction(spent)).priors
     (promise,) = left((dv.guarantees.parse(choice["guarantee"]),), float(spent))
     return dict(choice) | {"prior": expected, "guarantee": promise}
@@ -145,7 +189,7 @@ def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[s
     }
     values = [value | dict(zip(("simulated", "low", "high"), guesses[value["value"]], strict=True))
               for value in level["values"]]  # fmt: skip
-    mechanism = receipt.mechanisms[0].channel.exact
+    mechanism = receipt.channel
     worst = dv.worst_gain((dv.Prior.uniform(mechanism.secrets), mechanism))
     return {
         "column": choice["column"], "stays": level["stays"], "values": values, "worst": _sentence(worst.words),
@@ -157,11 +201,25 @@ def _sentence(words: str) -> str:
     return f"The attacker with most to gain who holds all values for equally likely {words}."
 
 
+@contextmanager
+def _budget_in_words() -> Generator[None]:
+    """Turn the refusal of a release that would pass a budget into words of the page."""
+    try:
+        yield
+    except dv.DivulgeError as error:
+        if not str(error).startswith("`budget`"):
+            raise
+        raise dv.DivulgeError(
+            "With this release all on record would come to more than the budget allows. Nothing was published: "
+            "promise more, or allow more."
+        ) from None
+
+
 def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[str, Any]:
     """Carry out what was asked, of the table at `path`: all files in the folder, and what is to be known of them."""
     notes: list[str] = []
     out = Path(folder) / str(asked.sink)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as told, _budget_in_words():
         warnings.simplefilter("always")
         done = run(replace(asked, sink=out), dv.open_table(path), progress=progress, warn=notes.append)
     notes += [str(one.message) for one in told if issubclass(one.category, UserWarning)]
@@ -194,7 +252,8 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
     if not isinstance(asked, Release):
         return {"own": 0.0, "notes": []}
     source = dv.open_table(path)
-    made = expected(asked, source)
+    with _budget_in_words():
+        made = expected(asked, source)
     kind, _, spent = str(asked.prior).partition("=")
     beside = float(Fraction(spent)) if kind == "noisy" else 0.0
     loss = made.guarantees["ldp"] + beside
@@ -291,13 +350,14 @@ def audit(progress: Progress, path: str, secret: str, released: str, claim: str 
 def report(progress: Progress, path: str, into: str) -> str:
     """Write the report on a receipt; on one of statistics, the statement that it stands for."""
     found = read_receipt(path)
-    if isinstance(found, Published | dict):
+    matrixless = isinstance(found, Receipt) and not all(isinstance(one, Mechanism) for one in found.mechanisms)
+    if matrixless or isinstance(found, Published | dict):
         with replacing(into, private=True) as stream:
             stream.write(dv.statement(found).html().encode())
     elif any(part.assumed.prior is not None for part in found.mechanisms):
         dv.report(found).save(into)
     else:
-        alike = dv.Prior.uniform(found.mechanisms[0].channel.secrets)
+        alike = dv.Prior.uniform(found.channel.secrets)
         dv.report(found, prior=alike, prior_source="all equally likely, as the receipt has no prior").save(into)
     return into
 

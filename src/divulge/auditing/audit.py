@@ -12,6 +12,7 @@ from divulge.auditing.conformity import Conformity, aligned, conformity
 from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.late import late
 from divulge.measures.average.capacities import bayes_capacity, maximal_leakage
 from divulge.measures.pointwise.density import ldp, lift, lift_capacity, lip, pmc, pml
 from divulge.model.channel import Channel
@@ -22,12 +23,14 @@ from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import html_table, lowered, percent, printable, promised, raised, reached
 from divulge.releasing.estimating.counting import EngineName, contingency
+from divulge.releasing.estimating.estimate import oracle_of
 from divulge.releasing.records.receipt import Receipt
 from divulge.units import Unit, nats_per
 
 MOST_CELLS = 1 << 24
+"""Up to so many combinations of a secret and an outcome are bounded: 128 MB of counts."""
 MOST_ROWS = 1 << 53
-"""Up to so many combinations of a secret and an outcome are bounded."""
+"""Rows that are counted: doubles hold all whole numbers up to this one."""
 
 EXACT: dict[str, Callable[[Joint], Any]] = {
     "ldp": lambda joint: ldp(joint.channel),
@@ -134,6 +137,7 @@ class Audit(Record):
     refutable : {measure: float}
         The largest lower bound that any table with so many rows of each secret could have: claims from there on cannot
         be refuted with so many rows, whatever they hold.
+    remarks : what a reader must know of an audit of reports, in the place of `notes` on other rows
 
     Examples
     --------
@@ -155,6 +159,7 @@ class Audit(Record):
     witness: Witness | None = None
     known: Known | None = None
     refutable: Mapping[str, float] = field(default_factory=dict[str, float])
+    remarks: tuple[str, ...] = ()
 
     @property
     def power(self) -> str | None:
@@ -185,6 +190,8 @@ class Audit(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know: what is assumed, and why a bound is infinite."""
+        if self.remarks:
+            return self.remarks
         found = [
             "rows are taken to be independent",
             "secrets and outcomes that never occurred are not in the upper bounds, and could leak more",
@@ -317,6 +324,16 @@ def audit(
     receipt = Receipt.of(mechanism)
     if null_as is None and receipt is not None:
         null_as = receipt.null_as
+    if receipt is not None and (oracle := oracle_of(receipt, _names(released, "released"))) is not None:
+        return late("divulge.auditing.protocols.reports:audit_reports")(
+            data,
+            oracle,
+            _names(secret, "secret"),
+            _names(released, "released"),
+            claim=claimed,
+            null_as=null_as,
+            confidence=confidence,
+        )
     if isinstance(data, (np.ndarray, list, tuple)):
         table = _labeled(data, secret, released)
     else:
@@ -442,7 +459,7 @@ def _ran(receipt: Receipt, secret: Any, released: Any) -> Channel:
         return receipt.channel
     run = {names for m in receipt.mechanisms for names in (m.columns, receipt.names_of(m))}
     now = _names(released, "released")
-    return receipt.mechanism_of(now if now in run else _names(secret, "secret")).channel.exact
+    return receipt.matrix_of(now if now in run else _names(secret, "secret")).channel.exact
 
 
 def _known(

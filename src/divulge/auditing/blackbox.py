@@ -13,6 +13,7 @@ from divulge.model.shown import Shown
 from divulge.releasing.estimating.intervals import clopper_pearson
 
 _LARGEST = 1e100
+"""Larger outcomes are scaled down: the square of one, and a sum of 1e108 of them, are doubles."""
 
 
 @dataclass(frozen=True)

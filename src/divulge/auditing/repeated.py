@@ -18,6 +18,7 @@ from divulge.releasing.request import Request
 from divulge.units import Unit
 
 MOST_RUNS = 10_000_000
+"""Runs on each table: they know a frequency to 1 / sqrt(runs), 3e-4, and are listed as one row each."""
 
 _BINS = 9
 """Outcomes are told apart by the log-likelihood ratio, in so many steps."""

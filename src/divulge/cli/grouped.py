@@ -6,9 +6,11 @@ from typer.core import TyperCommand
 
 GROUPS: dict[str, str] = {
     "What goes out with it": "--as --keep --only-column --archive --language --publisher --source-text --consistent",
-    "Whose rows they are": "--person --one-answer --rows-per-person --per-row --people --source-name",
+    "Whose rows they are": "--person --one-answer --rows-per-person --groups-per-person --rows-per-group --per-row "
+    "--people --source-name",
     "What adds up": "--ledger --no-ledger --budget",
-    "How the table is read": "--delimiter --decimal --encoding --sheet --line-breaks --limit --engine",
+    "How the table is read": "--delimiter --decimal --encoding --sheet --header --footer --number-names "
+    "--one-spelling --group --line-breaks --limit --engine",
     "How files are written": "--force --receipt --sign --escape-formulas --save-request --json --unit",
     "Before anything is drawn": "--preview --by --picture",
 }

@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "chain": "What releases along a Markov chain say of a state, from all outputs.",
     "network": "What goes out of some variables of a Bayesian network says about others.",
     "account": "What a list of releases adds up to.",
+    "calibrate": "The least noise, the largest sample or the most releases that keep a goal.",
     "release": "Release a column of a table through a mechanism, with a receipt.",
     "publish": "Publish counts, sums, means and quantiles of a table, with noise and intervals.",
     "run": "Carry out a request that was saved: a release, or statistics.",
@@ -68,6 +69,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "network": ("divulge network lungs.bif --release xray --secret lung",),
     "account": ("divulge account releases.json --delta 1e-6",),
+    "calibrate": (
+        "divulge calibrate gaussian adp=1:1e-6 --count 1000 --rate 0.01",
+        "divulge calibrate laplace dp=1 --noise 20",
+    ),
     "release": (
         "divulge release survey.csv --column religion --guarantee ldp=1 --preview",
         "divulge release survey.csv --column religion --guarantee ldp=1 \\\n    -o released.csv",
@@ -185,7 +190,7 @@ class LazyGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise typer.Exit(_told(error)) from None
+            raise typer.Exit(_exit_code(error)) from None
         except OSError as error:
             raise DivulgeError(_message(error)) from error
 
@@ -200,11 +205,11 @@ class LazyGroup(TyperGroup):
             if code != INTERRUPTED:
                 stopping.look()  # an exception that Python lost stops here at the latest
         except BaseException as error:
-            code = _told(error)
+            code = _exit_code(error)
         sys.exit(code)
 
 
-def _told(error: BaseException) -> int:
+def _exit_code(error: BaseException) -> int:
     """Say in one message what went wrong, and return the exit code for it: never one that means an answer."""
     if isinstance(error, SystemExit):
         return DONE if error.code in (None, 0) else WRONG

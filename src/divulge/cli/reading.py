@@ -25,6 +25,37 @@ READING: dict[str, Any] = {
     "sheet": Annotated[
         str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook, by name or number.")
     ],
+    "header": Annotated[
+        str | None,
+        typer.Option(
+            "--header",
+            metavar="N",
+            help="The row with the names of columns; 3-4: in two rows. Those above are left out.",
+        ),
+    ],
+    "footer": Annotated[
+        int | None, typer.Option("--footer", metavar="N", help="Leave out so many rows at the end: totals, notes.")
+    ],
+    "number_names": Annotated[
+        bool, typer.Option("--number-names", help="Columns of one name get numbers: day, day (2).")
+    ],
+    "one_spelling": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--one-spelling",
+            metavar="C",
+            help="Texts there that differ in blanks, case or leading zeros are one value.",
+        ),
+    ],
+    "group": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="C=RULE",
+            help="Group values first, by ranges of a width (10000, 10000:0:90000), day, "
+            "month, quarter, year, first:2 letters, or rare:50 (fewer rows: other).",
+        ),
+    ],
     "line_breaks": Annotated[
         bool, typer.Option("--line-breaks", help="Cells of CSV may hold line breaks; else each line is a row.")
     ],

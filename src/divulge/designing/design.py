@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from divulge.designing import clock, rounding
+from divulge.designing.chord import chord
 from divulge.designing.distances.best import best_about_distances
 from divulge.designing.effort import Budget, Effort, First, Progress
 from divulge.designing.infeasible import ConflictingGuarantees, Wish, conflicts
@@ -44,7 +45,10 @@ from divulge.model.convert import as_prior
 from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
 
-FEWEST_BITS, MOST_BITS = 24, 56
+FEWEST_BITS = 24
+"""Bits of a channel at least: with fewer, a unit of its entries, 6e-8, is more than the gap that is left."""
+MOST_BITS = 56
+"""Bits of a channel at most: it is found in doubles, whose 53 bits finer integers add nothing to."""
 _TURNS = 150
 """Steps of the search in each try of what guarantees leave, when a request cannot be met."""
 
@@ -410,6 +414,7 @@ class _Request:
                 if not self.forbidden:
                     integers = rounding.certified(weights, lifts, checker, bits, objective.steep)
         unrounded = seen.of(floats, combination)
+        bound = bound if isinstance(seen, Informed) else min(bound, chord(exact_limits, seen))  # holds at any size
         if names is not None and len(names) == 2 < integers.shape[1] and not self.forbidden and len(p) <= MOST:
             combination, most = best_pair(floats, seen, limits)
             bound = min(bound, most)

@@ -19,7 +19,9 @@ _TRIES = 160
 """Designs that are tried to find the least levels of a conflict that would do; a level takes about 25."""
 
 _MOST = 24.0
+"""The largest level, in nats, that is tried: e^24 = 3e10 times likelier is no guarantee to speak of."""
 _DIGITS = 6
+"""Digits of the level that a message names: rounded up, it is at most a millionth above the least."""
 _LEAST = "is the least that would do"
 
 

@@ -38,7 +38,7 @@ _SHARE = 0.3
 """The share of the time left that column generation from a relaxed dual may take."""
 CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
 _Asked = TypeVar("_Asked")
-_Found = TypeVar("_Found")
+_Answer = TypeVar("_Answer")
 
 
 def _enumerated(problem: Problem, effort: Effort) -> Mixture | None:
@@ -146,8 +146,8 @@ def solution_of(scoring: Scoring, effort: Effort, method: str | None = None) -> 
 
 
 def _first(
-    methods: dict[str, Callable[[_Asked, Effort], _Found | None]], asked: _Asked, effort: Effort, method: str | None
-) -> tuple[str, _Found]:
+    methods: dict[str, Callable[[_Asked, Effort], _Answer | None]], asked: _Asked, effort: Effort, method: str | None
+) -> tuple[str, _Answer]:
     if method is not None and method not in METHODS:
         raise DivulgeError.unknown("method", method, METHODS)
     for name, solve in methods.items():

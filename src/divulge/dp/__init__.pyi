@@ -7,6 +7,7 @@ from .accounting.promises import RenyiRelease as RenyiRelease
 from .accounting.promises import ZcdpRelease as ZcdpRelease
 from .accounting.sampling import FixedSizeSampled as FixedSizeSampled
 from .accounting.sampling import PoissonSampled as PoissonSampled
+from .calibrate import Hits as Hits
 from .loss.pair import PrivacyLoss as PrivacyLoss
 from .mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
 from .mechanisms import DiscreteLaplaceMechanism as DiscreteLaplaceMechanism

@@ -4,8 +4,11 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+
+from divulge import exact
 from divulge.dp.accounting.composition import MOST_DRAWS, Composition, compose
 from divulge.dp.accounting.sampling import PoissonSampled
 from divulge.dp.loss.numbers import Bracket
@@ -13,12 +16,16 @@ from divulge.dp.mechanisms import LARGEST, MECHANISMS, SMALLEST
 from divulge.dp.variants.tradeoff import gaussian_dp
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.model.shown import Shown, promised
+from divulge.late import late
+from divulge.model.entries import scalar
+from divulge.model.shown import Shown, promised, reached
+from divulge.roots import least_integer
+from divulge.units import Unit, nats_per
 
 CLOSE = 1e-6
 """A calibrated list keeps its promise with no more room than this, of a level in nats or as it is."""
 
-_TOLERANCES = (1e-3, 1e-5, 2e-7)
+_TOLERANCES = (1e-3, 2e-5, 4e-7)
 """Brackets on epsilon that are tried, wide and fast ones first; the last leaves room within `CLOSE`."""
 
 _AIM = 0.4 * CLOSE
@@ -27,6 +34,12 @@ _AIM = 0.4 * CLOSE
 _FAR = 1e6
 """Levels further off the bound are as good as infinite."""
 
+_POINTS, _ROUGH = 129, 1e-2
+"""Losses, in nats some 0.05 apart, at which hits are looked at first, and the width of brackets on epsilon there."""
+
+_ROUNDED = 1e-14
+"""More than rounding takes from a share."""
+
 _STEPS = 200
 """Steps to a root; secants take a few, halvings of a range of doubles at most so many."""
 
@@ -34,16 +47,98 @@ NOISE = ("sigma", "scale")
 LOSS = ("epsilon",)
 """Parameters of mechanisms of which the least, and of which the greatest, is sought."""
 
-LEVELS: dict[str, tuple[str, Callable[[Composition, Any], Bracket]]] = {
-    "adp": ("epsilon", lambda c, goal: c.epsilon(float(goal.delta))),
+
+@dataclass(frozen=True)
+class Hits:
+    """What an attack may reach: the share of records it hits, at most, at a share of false alarms.
+
+    A point of f-DP: the trade-off of errors at `alarms` is at least 1 - `hits`.
+
+    Attributes
+    ----------
+    hits : float in [alarms, 1], true positives
+    alarms : float in (0, 1), false positives
+
+    Examples
+    --------
+    >>> Hits.of("hits=0.1:0.01")
+    Hits(hits=0.1, alarms=0.01)
+    """
+
+    hits: float
+    alarms: float
+    kind: ClassVar[str] = "hits"
+
+    def __post_init__(self) -> None:
+        for name in ("hits", "alarms"):
+            object.__setattr__(self, name, scalar(getattr(self, name), name))
+        if not 0 < self.alarms <= self.hits <= 1:
+            raise DivulgeError.of("hits", "be at least the share of false alarms, which is above 0", "it", str(self))
+
+    @classmethod
+    def of(cls, text: str) -> "Hits":
+        """Return what "hits=TRUE:FALSE" says.
+
+        Examples
+        --------
+        >>> str(Hits.of("hits=0.1:0.01"))
+        'hits=0.1:0.01'
+        """
+        parts = text.partition("=")[2].split(":")
+        if len(parts) != 2:
+            raise DivulgeError.of("goal", "be hits=TRUE:FALSE, such as hits=0.1:0.01", "it", repr(text)[:40])
+        return cls(*(scalar(part, "goal") for part in parts))
+
+    def __str__(self) -> str:
+        return f"hits={self.hits:g}:{self.alarms:g}"
+
+
+def _pml_of_membership(composed: Composition, asked: "_Asked") -> Bracket:
+    """Return how much being in the data, or not, can gain from an outcome: of the rarer of the two it is more."""
+    rarer = min(asked.base_rate, 1 - asked.base_rate)
+    formula = late("divulge.guarantees.formulas.density:pml_of_ldp")
+    level = exact.round_up(formula(exact.ball(composed.pure_epsilon), exact.ball(rarer)))
+    return Bracket(level, level)
+
+
+def _hits(composed: Composition, asked: "_Asked") -> Bracket:
+    """Return about how many hits the best attack has at the false alarms a, from above: delta(e) + a e^e at the best e.
+
+    Or 1 - e^-e (1 - delta(e) - a), where hits and alarms add up to more than 1: the trade-off lies above both branches
+    at every e >= 0, and meets one of them (Dong, Roth, Su, arXiv:1905.02383, Proposition 2.13). The best e is the
+    lowest point of a parabola through three of a coarse grid, what it is off by counts squared, or one of the three:
+    where losses are bounded, the largest.
+    """
+    a, few = asked.goal.alarms, asked.goal.alarms + asked.goal.hits <= 1
+
+    def branch(e: Any, delta: Any) -> Any:
+        return delta + a * np.exp(e) if few else 1 - np.exp(-e) * np.maximum(0.0, 1 - delta - a)
+
+    rarest = a if few else max(1 - asked.goal.hits, _ROUNDED)
+    grid = np.linspace(0.0, min(composed.pure_epsilon, 1.0 - math.log(rarest)), _POINTS)
+    values = branch(grid, composed.roughly(_ROUGH).deltas(grid, 1))
+    at = int(np.clip(values.argmin(), 1, _POINTS - 2))
+    left, here, right = values[at - 1 : at + 2]
+    bend = left - 2 * here + right
+    best = float(np.clip(grid[at] + (grid[1] * (left - right) / (2 * bend) if bend > 0 else 0.0), 0.0, grid[-1]))
+    upper = min(
+        1.0, *(float(branch(e, composed.delta(e).upper)) + _ROUNDED for e in {best, float(grid[values.argmin()])})
+    )
+    return Bracket(upper, upper)
+
+
+LEVELS: dict[str, tuple[str, Callable[[Composition, "_Asked"], Bracket]]] = {
+    "pml": ("epsilon", _pml_of_membership),
+    "hits": ("hits", _hits),
+    "adp": ("epsilon", lambda c, asked: c.epsilon(float(asked.goal.delta))),
     "ldp": ("epsilon", lambda c, _: Bracket(c.pure_epsilon, c.pure_epsilon)),
     "dp": ("epsilon", lambda c, _: Bracket(c.pure_epsilon, c.pure_epsilon)),
     "tv": ("distance", lambda c, _: c.delta(0.0)),
-    "rdp": ("epsilon", lambda c, goal: Bracket(c.renyi(float(goal.alpha)), c.renyi(float(goal.alpha)))),
+    "rdp": ("epsilon", lambda c, asked: Bracket(found := c.renyi(float(asked.goal.alpha)), found)),
     "zcdp": ("rho", lambda c, _: Bracket(c.zcdp, c.zcdp)),
     "gdp": ("mu", lambda c, _: Bracket((found := gaussian_dp(c)).lower, found.value)),
 }
-"""Kind of goal -> (its bound, what a composition has of it)."""
+"""Kind of goal -> (its bound, what a composition has of it when so much is asked)."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,11 +172,34 @@ class Calibration(Shown):
     goal: Any
     level: float
 
+    def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
+        """Return the calibration as plain data; logarithms in `unit`, the parameters of the mechanism as they are.
+
+        Examples
+        --------
+        >>> calibrate("gaussian", "gdp=1", count=100).to_dict()["goal"]
+        'gdp=1'
+        """
+        value = self.value / nats_per(unit) if self.sought in LOSS else self.value
+        level = self.level / nats_per(unit) if LEVELS[self.goal.kind][0] in ("epsilon", "rho") else self.level
+        goal = str(self.goal) if isinstance(self.goal, Hits) else self.goal.text(unit)
+        return {"goal": goal, "sought": self.sought, "value": value, "count": self.count, "level": level,
+                "mechanism": str(self.mechanism), "unit": unit}  # fmt: skip
+
+    def text(self, unit: Unit = "nats") -> str:
+        """Return the value with nine digits, rounded to the side on which the goal is kept.
+
+        Examples
+        --------
+        >>> calibrate("gaussian", "adp=1:1e-6").text()
+        '4.22468...'
+        """
+        value = self.to_dict(unit)["value"]
+        return f"{value:,}" if self.sought == "count" else (promised if self.sought in NOISE else reached)(value, 9)
+
     def __repr__(self) -> str:
         times = f"{self.count:,} x " if self.count > 1 else ""
-        return (
-            f"{self.sought} = {self.value:.9g}: {times}{self.mechanism} has {promised(self.level, 9)}, goal {self.goal}"
-        )
+        return f"{self.sought} = {self.text()}: {times}{self.mechanism} has {promised(self.level, 9)}, goal {self.goal}"
 
 
 def calibrate(
@@ -92,6 +210,7 @@ def calibrate(
     *,
     beside: Any = (),
     sensitivity: float = 1.0,
+    base_rate: float = 0.5,
 ) -> Calibration:
     """Return the least noise, the largest rate or the most releases with which a list of releases keeps a goal.
 
@@ -105,8 +224,10 @@ def calibrate(
         Of a name or class the noise is sought (sigma, scale, or the epsilon of randomized response and of the
         exponential mechanism). Of a mechanism the count where it is None, else the rate.
     goal : guarantee or text
-        "adp=EPS:DELTA", "ldp=EPS" or "dp=EPS", "gdp=MU", "zcdp=RHO", "rdp=ALPHA:EPS", or "tv=A": what an attacker gains
-        over guessing, at most. For a belief, `guarantee_for_posterior("ldp", "1/100", "5/100")` is one.
+        "adp=EPS:DELTA", "ldp=EPS" or "dp=EPS", "gdp=MU", "zcdp=RHO", "rdp=ALPHA:EPS"; "tv=A": what an attacker gains
+        over guessing, at most; "hits=TRUE:FALSE": how many they hit, at most, at a share of false alarms (`Hits`);
+        "pml=EPS": by what factor e^EPS an outcome raises the chance that a record is in the data, or is not, under
+        `base_rate`. For a belief, `guarantee_for_posterior("ldp", "1/100", "5/100")` is one.
     count : int or None
         How often the mechanism runs; with None, and a mechanism, the most is sought.
     rate : float in (0, 1], optional
@@ -115,6 +236,8 @@ def calibrate(
         Others about the same data, as for `compose`; they count.
     sensitivity : float
         Of the query, for noise.
+    base_rate : float in (0, 1)
+        How probable it is beforehand that a record is in the data; for a pml.
 
     Returns
     -------
@@ -128,7 +251,8 @@ def calibrate(
 
     References
     ----------
-    Balle, Wang, "Improving the Gaussian Mechanism for Differential Privacy", arXiv:1805.06530.
+    Balle, Wang, "Improving the Gaussian Mechanism for Differential Privacy", arXiv:1805.06530; Kulynych, Gomez,
+    Kaissis, Calmon, Troncoso, "Attack-Aware Noise Calibration for Differential Privacy", arXiv:2407.02191 (hits).
 
     Examples
     --------
@@ -138,26 +262,22 @@ def calibrate(
     >>> from divulge.dp import LaplaceMechanism
     >>> calibrate(LaplaceMechanism(10.0), "dp=1", count=None).value
     10
+    >>> round(calibrate("gaussian", "hits=0.1:0.01").value, 4)  # 1 / (Phi^-1(0.99) - Phi^-1(0.9))
+    0.957...
     """
-    from divulge.late import late
-
-    promise = late("divulge.guarantees.catalog:as_guarantee")(goal, "goal")
-    if promise.kind not in LEVELS or float(getattr(promise, "xi", 0)) != 0:
-        raise DivulgeError.of(
-            "goal", f"be of a kind that lists are calibrated to ({', '.join(LEVELS)})", "it", str(promise)
-        )
+    promise = _goal(goal)
+    share = scalar(base_rate, "base_rate")
+    if not 0 < share < 1:
+        raise DivulgeError.of("base_rate", "be in (0, 1)", "it", str(base_rate))
     listed = tuple(beside) if isinstance(beside, (list, tuple)) else (beside,)
-    asked = _Asked(promise, listed)
+    asked = _Asked(promise, listed, share)
     if isinstance(family, str) or inspect.isclass(family):
         kind, parameter = _family(family)
         if count is None:
             raise DivulgeError.of("family", "be a mechanism where a count is sought", "it", "a name or class")
 
         def noisy(value: float) -> Any:
-            given = {parameter: value}
-            if "sensitivity" in {one.name for one in fields(kind)} and sensitivity != 1:
-                given["sensitivity"] = sensitivity
-            return _sampled(kind(**given), rate)
+            return _sampled(with_noise(kind, value, sensitivity), rate)
 
         rising = parameter in LOSS
         return asked.real(parameter, lambda v: (noisy(v), count), rising, (SMALLEST**0.5, LARGEST**0.5))
@@ -168,6 +288,35 @@ def calibrate(
             "rate", "not be given where it is sought; with a count of None the count is", "it", str(rate)
         )
     return asked.real("rate", lambda v: (_sampled(family, v), count), True, (SMALLEST**0.5, 1.0))
+
+
+def with_noise(family: Any, value: float, sensitivity: float = 1.0) -> Any:
+    """Return the mechanism of a family whose noise (sigma, scale; or epsilon) is the value.
+
+    Examples
+    --------
+    >>> with_noise("laplace", 10.0)
+    LaplaceMechanism(scale=10.0, sensitivity=1.0)
+    """
+    kind, parameter = _family(family)
+    given = {parameter: value}
+    if sensitivity != 1 and "sensitivity" in {one.name for one in fields(kind)}:
+        given["sensitivity"] = sensitivity
+    return kind(**given)
+
+
+def _goal(given: Any) -> Any:
+    """Return a goal from itself or its text."""
+    if isinstance(given, Hits):
+        return given
+    if isinstance(given, str) and given.startswith(f"{Hits.kind}="):
+        return Hits.of(given)
+    promise = late("divulge.guarantees.catalog:as_guarantee")(given, "goal")
+    if promise.kind not in LEVELS or float(getattr(promise, "xi", 0)) != 0:
+        raise DivulgeError.of(
+            "goal", f"be of a kind that lists are calibrated to ({', '.join(LEVELS)})", "it", str(promise)
+        )
+    return promise
 
 
 def _family(given: Any) -> tuple[Any, str]:
@@ -191,6 +340,7 @@ class _Asked:
 
     goal: Any
     beside: tuple[Any, ...]
+    base_rate: float
 
     @property
     def bound(self) -> float:
@@ -198,7 +348,7 @@ class _Asked:
 
     def level(self, mechanism: Any, count: int, tolerance: float) -> Bracket:
         """Return a bracket on what the list has of the goal's bound."""
-        return LEVELS[self.goal.kind][1](compose((mechanism, count), *self.beside, tolerance=tolerance), self.goal)
+        return LEVELS[self.goal.kind][1](compose((mechanism, count), *self.beside, tolerance=tolerance), self)
 
     def kept(self, mechanism: Any, count: int) -> float | None:
         """Return the level from above where it is kept; wide brackets first."""
@@ -214,14 +364,10 @@ class _Asked:
         """Return the most releases that keep the goal: by doubling and halving."""
         if self.kept(mechanism, 1) is None:
             raise DivulgeError.of("goal", "be kept by one release", "it", "broken by one")
-        low, high = 1, 2
-        while high < MOST_DRAWS and self.kept(mechanism, high) is not None:
-            low, high = high, 2 * high
-        if high >= MOST_DRAWS:
+        too_many = least_integer(lambda count: self.kept(mechanism, count) is None, 2, MOST_DRAWS)
+        if too_many > MOST_DRAWS:
             raise DivulgeError.of("goal", f"be broken by {MOST_DRAWS:,} releases", "it", "kept by so many")
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.kept(mechanism, middle) is not None else (low, middle)
+        low = too_many - 1
         level = self.level(mechanism, low, _TOLERANCES[-1]).upper
         return Calibration("count", low, mechanism, low, self.goal, min(level, self.bound))
 
@@ -251,30 +397,34 @@ class _Asked:
                 if above == high:
                     raise DivulgeError.of("goal", f"be broken with some {sought}", "it", "kept with any")
                 below, above, step = above, min(above + step, high), 2 * step
-        x = _root(lambda value: level(value, rough), below, above)
-        found, room = self._settled(x, lambda value: level(value, _TOLERANCES[-1]))
-        return self._result(sought, found, room, sign, at)
+        x, room = _root(lambda value: level(value, rough), below, above), 0.0
+        slope: float | None = None
+        for tolerance in _TOLERANCES[1:]:
+            x, room, slope = self._settled(x, lambda value, t=tolerance: level(value, t), slope, max(CLOSE, tolerance))
+        return self._result(sought, x, room, sign, at)
 
-    def _settled(self, x: float, excess: Callable[[float], float]) -> tuple[float, float]:
-        """Return where the level lies below the bound by `CLOSE` at most, and the difference.
+    def _settled(
+        self, x: float, excess: Callable[[float], float], slope: float | None, close: float
+    ) -> tuple[float, float, float | None]:
+        """Return where the level lies below the bound by `close` at most, the difference, and the slope there.
 
-        By secants, and by halvings where these leave what is known.
+        By secants, of the slope that is known at first, and by halvings where these leave what is known.
         """
         seen: dict[float, float] = {}
         low, high = -math.inf, math.inf
-        for value in self._tries(x, seen):
+        for value in self._tries(x, seen, slope):
             seen[value] = found = excess(value)
-            if -CLOSE <= found <= 0:
-                return value, found
+            if -close <= found <= 0:
+                return value, found, _secant(seen, slope)
             low, high = (max(low, value), high) if found <= 0 else (low, min(high, value))
             if math.isfinite(low) and high - low <= 4e-16 * max(1.0, abs(low)):
-                return low, seen[low]
+                break
         if low == -math.inf:
             raise DivulgeError.of("goal", "be a level that brackets resolve", "it", str(self.goal))
-        return low, seen[low]
+        return low, seen[low], slope
 
     @staticmethod
-    def _tries(x: float, seen: dict[float, float]) -> Iterator[float]:
+    def _tries(x: float, seen: dict[float, float], slope: float | None) -> Iterator[float]:
         """Yield values to try: by the secant of the two nearest to the bound, inside what is known."""
         yield x
         width = 1e-3
@@ -282,16 +432,14 @@ class _Asked:
             kept = [v for v, e in seen.items() if e <= 0]
             broken = [v for v, e in seen.items() if e > 0]
             low, high = max(kept, default=None), min(broken, default=None)
-            nearest = sorted(seen, key=lambda v: abs(seen[v] + _AIM))[:2]
-            if len(nearest) < 2:
-                only = nearest[0]
-                yield only - width if seen[only] > 0 else only + width
+            nearest = min(seen, key=lambda v: abs(seen[v] + _AIM))
+            rise = _secant(seen, slope)
+            if rise is None:
+                yield nearest - width if seen[nearest] > 0 else nearest + width
                 continue
-            a, b = nearest
-            slope = (seen[b] - seen[a]) / (b - a) if b != a else math.inf
-            step = a - (seen[a] + _AIM) / slope if slope else math.nan
+            step = nearest - (seen[nearest] + _AIM) / rise if rise > 0 else math.nan
             inside = (low is None or step > low) and (high is None or step < high) and step not in seen
-            if slope > 0 and math.isfinite(step) and inside and len(seen) < 20:
+            if math.isfinite(step) and inside and len(seen) < 20:
                 yield step
             elif low is None or high is None:
                 width *= 4
@@ -306,10 +454,18 @@ class _Asked:
         return Calibration(sought, math.exp(sign * x), mechanism, count, self.goal, self.bound + room)
 
 
+def _secant(seen: dict[float, float], known: float | None) -> float | None:
+    """Return the slope between the two values nearest to the bound; what is known of it where there are no two."""
+    if len(seen) < 2:
+        return known
+    a, b = sorted(seen, key=lambda v: abs(seen[v] + _AIM))[:2]
+    return (seen[b] - seen[a]) / (b - a)
+
+
 def _root(excess: Callable[[float], float], below: float, above: float) -> float:
-    """Return about where the level meets the bound, to a thousandth of the logarithm (Brent)."""
+    """Return about where the level meets the bound, to a hundredth of the logarithm (Brent)."""
 
     def cut(x: float) -> float:  # far levels are infinite
         return min(max(excess(x), -_FAR), _FAR)
 
-    return float(require("scipy.optimize", "science").brentq(cut, below, above, xtol=1e-3, maxiter=_STEPS))
+    return float(require("scipy.optimize", "science").brentq(cut, below, above, xtol=1e-2, maxiter=_STEPS))

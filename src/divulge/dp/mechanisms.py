@@ -59,7 +59,7 @@ def _positive(**values: float) -> None:
             raise DivulgeError.of(name, "be positive and finite", "it", found)
 
 
-def _measured(name: str, what: str, value: float) -> None:
+def _representable(name: str, what: str, value: float) -> None:
     """Refuse a parameter at which a loss, or its square, is no double."""
     if not SMALLEST <= value <= LARGEST:
         raise DivulgeError.of(name, f"leave {what} between {SMALLEST:g} and {LARGEST:g}", "it", f"{value:.3g}")
@@ -88,7 +88,7 @@ class GaussianMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(sigma=self.sigma, sensitivity=self.sensitivity)
-        _measured("sigma", "sensitivity / sigma", self.sensitivity / self.sigma)
+        _representable("sigma", "sensitivity / sigma", self.sensitivity / self.sigma)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         stated = Fraction(self.sensitivity) / Fraction(self.sigma)
@@ -111,7 +111,7 @@ class LaplaceMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(scale=self.scale, sensitivity=self.sensitivity)
-        _measured("scale", "sensitivity / scale", self.sensitivity / self.scale)
+        _representable("scale", "sensitivity / scale", self.sensitivity / self.scale)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         stated = Fraction(self.sensitivity) / Fraction(self.scale)
@@ -134,7 +134,7 @@ class DiscreteLaplaceMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(scale=self.scale)
-        _measured("scale", "scale", self.scale)
+        _representable("scale", "scale", self.scale)
         _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
@@ -167,7 +167,7 @@ class DiscreteGaussianMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(sigma=self.sigma)
-        _measured("sigma", "sigma", self.sigma)
+        _representable("sigma", "sigma", self.sigma)
         _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
         if self.sigma > _MOST_SIGMA:
             hint = "a noise this wide is a GaussianMechanism to within rounding."
@@ -194,7 +194,7 @@ class RandomizedResponse(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(epsilon=self.epsilon)
-        _measured("epsilon", "epsilon", self.epsilon)
+        _representable("epsilon", "epsilon", self.epsilon)
         _whole(2, 1 << 53, categories=self.categories)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
@@ -222,7 +222,7 @@ class ExponentialMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         _positive(epsilon=self.epsilon)
-        _measured("epsilon", "epsilon", self.epsilon)
+        _representable("epsilon", "epsilon", self.epsilon)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         return (ExponentialLoss(self.epsilon),)

@@ -19,7 +19,7 @@ from divulge.extras import require
 from divulge.files.channels import as_arrow, as_csv, as_json, as_numpy
 from divulge.files.formats import CHANNELS, endings
 from divulge.files.opening import PathLike, divided, name_of, opened, path_of, replacing
-from divulge.files.settings import using
+from divulge.files.settings import for_another_table, using
 from divulge.files.tables.table import open_table
 from divulge.files.tables.values import values_of
 from divulge.model.channel import Channel
@@ -28,6 +28,7 @@ from divulge.model.labels import label_of, text_of
 from divulge.model.prior import Prior
 
 _LARGEST_DENSE = 10_000_000
+"""Pairs that a dense table may have: 80 MB of doubles; beyond, what was counted is held as a sparse matrix."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,8 @@ def read_prior(
 
 
 def _counted(table: str, column: str, channel: Channel | None) -> Prior:
-    counts = {value: count for (value,), count in count_rows(table, column).items()}
+    with for_another_table(column):
+        counts = {value: count for (value,), count in count_rows(table, column).items()}
     if channel is None or isinstance(channel.secrets, range):
         return Prior.from_counts(dict(sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))))
     known = {text_of(secret): secret for secret in channel.secrets}

@@ -22,6 +22,7 @@ PATIENCE = 2.0
 """Seconds after which a command that waits for standard input says so."""
 
 _IN_MEMORY = 1 << 24
+"""Bytes of standard input that are kept in memory; more wait in a file without a name, on disk."""
 _MOST_COMPARED = 1000
 """Names in a folder that are compared with one that is not there."""
 
@@ -290,7 +291,10 @@ def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
                 raise DivulgeError(f"has {found} {column!r}. Hint: {hint}")
             meant = did_you_mean(column, names) if absent else ""
             if absent and not meant and len(names) == 1:
-                meant += " It has one column: leave out lines above the table, or name what stands between cells."
+                meant += (
+                    " It has one column: leave out lines above the table (--header N, header=), or name what stands "
+                )
+                meant += "between cells."
             several = [part.strip() for part in column.split(",")]
             if absent and len(several) > 1 and set(several) <= set(names):
                 meant = " Several are named one by one, --column A --column B, in Python as a list."

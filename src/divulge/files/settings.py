@@ -86,6 +86,11 @@ class Settings:
     decimal: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    header: str | None = None
+    footer: int | None = None
+    number_names: bool = False
+    one_spelling: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
     line_breaks: bool = False
     escape_formulas: bool = False
     limits: Limits = field(default_factory=_limits_of_the_environment)
@@ -98,6 +103,23 @@ _CURRENT: ContextVar[Settings | None] = ContextVar("settings", default=None)
 def current() -> Settings:
     """Return the settings of this call."""
     return _CURRENT.get() or Settings()
+
+
+@contextmanager
+def for_another_table(*columns: str) -> Generator[Settings]:
+    """Let another table be read than the one that settings are about: its rows lie elsewhere, and only these columns
+    are spelled and grouped as there."""
+    now = current()
+    changed = replace(
+        now, header=None, footer=None, sheet=None,
+        one_spelling=tuple(name for name in now.one_spelling if name in columns),
+        group=tuple(one for one in now.group if one.rpartition("=")[0] in columns),
+    )  # fmt: skip
+    token = _CURRENT.set(changed)
+    try:
+        yield changed
+    finally:
+        _CURRENT.reset(token)
 
 
 @contextmanager

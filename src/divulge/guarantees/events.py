@@ -14,6 +14,7 @@ import numpy as np
 
 from divulge.dp.variants.tradeoff import TradeOff
 from divulge.guarantees.kinds.loss import ADP, GDP, KL, RDP, TV, ZCDP
+from divulge.roots import turn
 
 SLACK = 1e-12
 """Share by which a constraint is loosened for bounds and tightened for examples: more than the rounding of doubles."""
@@ -28,6 +29,8 @@ _GAP = float(np.max(np.diff(np.log(_ORDERS)))) ** 2
 """More than the share by which the parabola of the bounds lies below its chords between these orders."""
 
 _HALVINGS = 200
+"""Halvings at most: after 64 of 700 the ends are less than an ulp of e^s apart, though doubles near 0 go on."""
+
 _FARTHEST = -700.0
 """The logarithm of the rarest event that is told from none."""
 
@@ -166,11 +169,7 @@ def farthest(rules: Sequence[Constraint], at: Callable[[float], tuple[float, flo
     low, high = _FARTHEST, 0.0  # halved in its logarithm while it may be small
     if not kept(math.exp(low)):
         return 0.0 if inside else math.exp(low)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if kept(math.exp(middle)) else (low, middle)
+    low, high = turn(lambda log: not kept(math.exp(log)), low, high, steps=_HALVINGS)
     return math.exp(low) if inside else min(1.0, math.exp(high))
 
 

@@ -22,6 +22,7 @@ from divulge.model.joint import Joint
 from divulge.model.shown import Shown, at_least, at_most, in_so_many
 
 _PRECISION = 256
+"""Bits of balls: so far beyond the 53 of doubles that what a ball loses does not move the double it is rounded to."""
 
 
 _RARE = 1e-3

@@ -127,13 +127,13 @@ class Profile(Tabled, Record):
         unit = self.unit if unit is None else unit
         scale = nats_per(self.unit) / nats_per(unit)
         named: dict[str, Any] = {"secrets": list(self.secrets), "outcomes": list(self.outcomes), "unit": unit}
-        named["channel"] = {name: self._plain(name, scale) for name in _OF_CHANNEL}
+        named["channel"] = {name: self._as_json(name, scale) for name in _OF_CHANNEL}
         if self.pml is not None and self.pmc is not None:
-            named["joint"] = {name: self._plain(name, scale) for name in _OF_JOINT}
+            named["joint"] = {name: self._as_json(name, scale) for name in _OF_JOINT}
             named["by_outcome"] = self._by_outcome(self.pml, self.pmc, scale)
         return named
 
-    def _plain(self, name: str, scale: float) -> Any:
+    def _as_json(self, name: str, scale: float) -> Any:
         value = getattr(self, name)
         if isinstance(value, DensityBounds):
             return {"lower": value.lower * scale, "upper": value.upper * scale}

@@ -26,6 +26,8 @@ _LONGEST_NUMBER = 4_000
 """Characters of a number as text: more than any double has digits, less than Python turns into a whole number."""
 
 _LARGEST_EXPONENT = 400
+"""Exponents of ten: doubles end at 308 and -324; a fraction has as many digits, and 1e1000000000 would fill memory."""
+
 
 KEPT = 1 << 20
 """From this many entries on, 8 megabytes, a good array is not copied."""

@@ -15,6 +15,7 @@ from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, size_text
 
 MOST_BITS = 62
+"""A row of sum 2^bits, and twice it, is held by int64, which ends at 2^63 - 1."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

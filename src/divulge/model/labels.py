@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Iterable, Sequence, Set
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from numbers import Real
 from typing import Any
 
@@ -22,7 +22,7 @@ def alphabet(labels: Iterable[Any] | None, size: int | None, argument: str) -> L
         if isinstance(labels, (str, bytes, Set)) or not hasattr(labels, "__iter__"):
             found = "a single string" if isinstance(labels, (str, bytes)) else f"a {type(labels).__name__}"
             raise LabelError.of(argument, "be an ordered sequence of labels", "it", found)
-        letters = tuple(_plain(label, argument) for label in labels)
+        letters = tuple(_label(label, argument) for label in labels)
     if size is not None and len(letters) != size:
         raise LabelError.of(argument, f"have {size} labels, one for each entry", "its length", str(len(letters)))
     if not isinstance(letters, range) and len(set(letters)) != len(letters):
@@ -32,7 +32,7 @@ def alphabet(labels: Iterable[Any] | None, size: int | None, argument: str) -> L
     return letters
 
 
-def _plain(label: Any, argument: str) -> Hashable:
+def _label(label: Any, argument: str) -> Hashable:
     item = getattr(label, "item", None)
     label = item() if callable(item) and getattr(label, "shape", None) == () else label
     try:
@@ -191,3 +191,20 @@ def alignment(wanted: Labels, given: Labels, argument: str, other: str) -> list[
         argument, f"have the same labels as {other}", f"{missing[0]!r}" if missing else "a label", "missing from it",
         f"{meant} Compare the labels of both; for an outcome or secret that never occurs give probability 0.".strip(),
     )  # fmt: skip
+
+
+def number_of_label(label: Hashable) -> Decimal | None:
+    """Return the finite number that a label is or reads as, else None.
+
+    Examples
+    --------
+    >>> number_of_label("36.0"), number_of_label(7), number_of_label("7 cats"), number_of_label(True)
+    (Decimal('36.0'), Decimal('7'), None, None)
+    """
+    if isinstance(label, bool):
+        return None
+    try:
+        number = Decimal(str(label))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None

@@ -19,10 +19,16 @@ from divulge.errors import number_of, printable
 Table = tuple[Sequence[Any], Sequence[Any], Any]
 """Labels of the rows, labels of the columns, numbers."""
 
-_MOST_ROWS, _MOST_COLUMNS = 12, 10
+_MOST_ROWS = 12
+"""Rows of a table that is shown without being printed whole: a glance; the first and last stand for the others."""
+_MOST_COLUMNS = 10
+"""Columns of such a table: with numbers of six digits they fill a line of a terminal or a cell of a notebook."""
 _SHORT = 14
+"""Characters of a fraction that is shown as such: a longer one is no easier to read than its decimals."""
 _DIGITS = 3
+"""Digits of bounds in words: they are moved to the safe side by a percent at most."""
 _ROUNDING = 1e-12
+"""Share by which a number may be above its digits by rounding alone: 1 + 1e-13 is written 1, not 1.01."""
 
 
 def printable_lines(text: str) -> str:
@@ -304,6 +310,7 @@ class Shown:
 
 
 _LONGEST = 300
+"""Characters of a value in a table of fields: a few lines of a page."""
 
 
 def _shortened(value: Any) -> str:

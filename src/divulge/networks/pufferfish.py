@@ -204,7 +204,7 @@ def markov_quilt(chain: Chain, epsilon: float) -> Pufferfish:
         reach = _Reach(model)
         for t in range(len(model)):
             options = [
-                (_nearby(len(model), t, a, b) / (level - influence), (a, b))
+                (_inside_quilt(len(model), t, a, b) / (level - influence), (a, b))
                 for a in [None, *range(1, t + 1)]
                 for b in [None, *range(1, len(model) - t)]
                 if (influence := reach.influence(t, a, b) + _ROUNDING * (a is not None or b is not None)) < level
@@ -302,7 +302,7 @@ class _Reach:
         return float(np.max(total))
 
 
-def _nearby(length: int, t: int, before: int | None, after: int | None) -> int:
+def _inside_quilt(length: int, t: int, before: int | None, after: int | None) -> int:
     """Return the number of steps that are not beyond the quilt, nor in it."""
     first = 0 if before is None else t - before + 1
     last = length - 1 if after is None else t + after - 1

@@ -77,7 +77,7 @@ class Worst(Shown):
 
 def forward_cones(steps: Steps) -> Iterator[Cone]:
     """Yield for each step t the cone of the vectors P(x_t, outputs up to t)."""
-    cone = Cone([tuple(_plain(steps.start))], [()])
+    cone = Cone([tuple(_entries(steps.start))], [()])
     for t in range(len(steps)):
         cone = grown(cone, [(y, whole(_onward(steps, t, y))) for y in steps.outcomes(t)])
         yield cone
@@ -85,7 +85,7 @@ def forward_cones(steps: Steps) -> Iterator[Cone]:
 
 def backward_cones(steps: Steps) -> list[Cone]:
     """Return for each step t the cone of the vectors P(outputs after t | x_t)."""
-    cone = Cone([tuple(_plain(steps.ones))], [()])
+    cone = Cone([tuple(_entries(steps.ones))], [()])
     out = [cone]
     for t in range(len(steps) - 1, 0, -1):
         cone = grown(cone, [(y, whole(_onward(steps, t, y).T)) for y in steps.outcomes(t)])
@@ -93,7 +93,7 @@ def backward_cones(steps: Steps) -> list[Cone]:
     return out[::-1]
 
 
-def _plain(vector: np.ndarray) -> list[Any]:
+def _entries(vector: np.ndarray) -> list[Any]:
     return whole([vector.tolist()])[0]
 
 
@@ -186,7 +186,7 @@ def worst_of_function(known: Remembered, side: Side) -> Worst:
     cone: Cone | None = None
     for t in range(len(steps)):
         if t == 0:
-            rows = [_plain(known.first(y).ravel()) for y in steps.outcomes(0)]
+            rows = [_entries(known.first(y).ravel()) for y in steps.outcomes(0)]
             labels = [(y,) for y in steps.outcomes(0)]
             flat = Cone([(1,) if steps.exact else (1.0,)], [()])
             cone = grown(flat, [(y[0], [row]) for y, row in zip(labels, rows, strict=True)])

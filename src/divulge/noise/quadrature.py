@@ -11,6 +11,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 
 _TOLERANCE = 1e-12
+"""Error that is aimed at, as a share of the integral: some thousand roundings, below the 9 digits that are shown."""
 
 _HALVINGS, _MOST_ROUGH = 40, 32
 """Times that a rough panel is halved, and rough panels per integral beyond which none is halved further."""

@@ -26,12 +26,13 @@ from divulge.protocols.families import (
     unary,
     values_of,
 )  # fmt: skip
-from divulge.protocols.information import ROUNDED, Enclosed, h
+from divulge.protocols.information import Enclosed, most_information
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets.family import Sets
 from divulge.protocols.sets.ordered import Subsets
 from divulge.protocols.sets.transformed import HadamardRows, Hyperplanes
 from divulge.protocols.shares import Shares
+from divulge.roots import turn
 
 CLOSE = 1.05
 """Errors within so many times the least count as equal: 10 % more reports make up for it."""
@@ -232,9 +233,39 @@ def choose(values: Any, guarantee: Any, n: int = 1, bits: float | None = None) -
     labels = values_of(values)
     prior = values if isinstance(values, Prior) else None
     allowed = _Allowed(limits, None if prior is None else Shares(prior))
-    rows = [_option(protocol, prior, n) for protocol in _fitted(labels, allowed, promised)]
+    rows = [_option(protocol, prior, n) for protocol in _fitted(labels, allowed, promised.label)]
     rows, best = _judged(rows, bits)
     return Choice(tuple(rows), best, promised.label, n, prior is not None)
+
+
+def fitted(name: str, values: Labels | None, guarantees: Any, prior: Prior | None = None) -> Protocol:
+    """Return the protocol of a name, or with "auto" the one to take, at the largest ratio that keeps all guarantees.
+
+    Without values it is local hashing of any text, whatever the prior.
+
+    Examples
+    --------
+    >>> from divulge import LDP, PML
+    >>> fitted("auto", range(10**6), [LDP(1), PML("1/2")]).ldp <= 0.5, fitted("local-hashing", None, [LDP(1)]).of_text
+    (True, True)
+    """
+    promised = tuple(map(late("divulge.guarantees.catalog:as_guarantee"), guarantees))
+    allowed = _Allowed(late("divulge.designing.polytope.limits:limits_of")(promised),
+                       None if prior is None else Shares(prior))  # fmt: skip
+    said = ", ".join(one.label for one in promised)
+    if values is None:
+        if allowed.limits.capacity < math.inf:
+            raise DivulgeError.of("guarantee", "be about odds or beliefs where any text goes through", "it", said)
+        made = _largest(allowed, lambda e, p: local_hashing(None, e, p and p.sets.q.denominator))
+    elif name == "auto":
+        rows = [_option(protocol, None, 1) for protocol in _fitted(values, allowed, said)]
+        made = _judged(rows, None)[1].protocol
+    else:
+        made = _largest(allowed, _makers(values)[name])
+    if made is None:
+        raise DivulgeError.of("guarantee", "leave room for a report", "it", said,
+                              "at this level it says nothing that could be estimated.")  # fmt: skip
+    return made
 
 
 def _number(n: Any) -> int:
@@ -302,14 +333,9 @@ class _Allowed:
         found = make(high)
         if self.keeps(found):
             return found
-        low, kept = 0.0, None
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            if middle < LEAST_EPSILON or not low < middle < high:
-                break
-            found = make(middle)
-            low, high, kept = (middle, high, found) if self.keeps(found) else (low, middle, kept)
-        return kept
+        low, _ = turn(lambda level: not self.keeps(make(level)), LEAST_EPSILON, high, steps=HALVINGS)
+        kept = make(low)
+        return kept if low > LEAST_EPSILON or self.keeps(kept) else None
 
 
 def _log_below(ratio: Fraction) -> float:
@@ -320,20 +346,24 @@ def _log_below(ratio: Fraction) -> float:
     return max(0.0, level)
 
 
-def _fitted(labels: Labels, allowed: _Allowed, promised: Any) -> list[Protocol]:
+def _makers(labels: Labels) -> dict[str, Callable[[float, Any], Protocol]]:
+    """Return what makes each protocol that is drawn, of a level and of one whose sets it takes over."""
+    return {
+        "randomized-response": lambda e, _: randomized_response(labels, e),
+        "symmetric-unary": lambda e, _: unary(labels, e, symmetric=True),
+        "optimized-unary": lambda e, _: unary(labels, e),
+        "local-hashing": lambda e, p: local_hashing(labels, e, p and p.sets.q.denominator),
+        "hadamard": lambda e, _: hadamard(labels, e),
+        "projective": lambda e, p: projective(labels, e, p and p.sets.field, p and p.sets.dimension),
+    }
+
+
+def _fitted(labels: Labels, allowed: _Allowed, promised: str) -> list[Protocol]:
     """Return each protocol at the largest level that keeps the guarantee."""
-    made = (
-        _largest(allowed, lambda e, _: randomized_response(labels, e)),
-        _best_subsets(labels, allowed),
-        _largest(allowed, lambda e, _: unary(labels, e, symmetric=True)),
-        _largest(allowed, lambda e, _: unary(labels, e)),
-        _largest(allowed, lambda e, p: local_hashing(labels, e, p and p.sets.q.denominator)),
-        _largest(allowed, lambda e, _: hadamard(labels, e)),
-        _largest(allowed, lambda e, p: projective(labels, e, p and p.sets.field, p and p.sets.dimension)),
-    )
-    found = [one for one in made if one is not None]
+    first, *others = (_largest(allowed, make) for make in _makers(labels).values())
+    found = [one for one in (first, _best_subsets(labels, allowed), *others) if one is not None]
     if not any(map(_drawn, found)):
-        raise DivulgeError.of("guarantee", "leave room for a report", "it", promised.label,
+        raise DivulgeError.of("guarantee", "leave room for a report", "it", promised,
                               "at this level no protocol says anything that could be estimated.")  # fmt: skip
     return found
 
@@ -403,9 +433,8 @@ def _option(protocol: Protocol, prior: Prior | None, n: int) -> Option:
         under = protocol.under(prior)
         pml, pmc = under.leakage("pml"), under.leakage("pmc")
         return Option(protocol, error, protocol.bits, steps, pml, pmc, under.mutual_information())
-    q, ends = float(protocol.q), np.array([float(protocol.a), float(protocol.b)])
-    most = float(np.array([q, 1 - q]) @ h(ends)) * (1 + ROUNDED)
-    return Option(protocol, error, protocol.bits, steps, protocol.ldp, protocol.ldp, Enclosed(0.0, most))
+    most = Enclosed(0.0, most_information(protocol))
+    return Option(protocol, error, protocol.bits, steps, protocol.ldp, protocol.ldp, most)
 
 
 def _judged(rows: list[Option], bits: float | None) -> tuple[list[Option], Option]:

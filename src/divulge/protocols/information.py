@@ -60,6 +60,19 @@ def h(w: np.ndarray) -> np.ndarray:
     return np.where(w == 0, 1.0, np.where(near, series, found))
 
 
+def most_information(channel: Any) -> float:
+    """Return what the mutual information in nats is at most under any prior: KL(Bern(aq) || Bern(q)), rounded up.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> round(most_information(protocols.hadamard(10**6, 1.0)), 6)  # aq log a + b(1 - q) log b
+    0.110944
+    """
+    q, ends = float(channel.q), np.array([float(channel.a), float(channel.b)])
+    return float(np.array([q, 1 - q]) @ h(ends)) * (1 + ROUNDED)
+
+
 def information(sets: Sets, shares: Shares, a: float, b: float) -> Enclosed:
     """Return the mutual information in nats, by the law of T where it is at hand, else enclosed."""
     q = float(sets.q)

@@ -87,8 +87,16 @@ class UnderPrior:
     def _ends(self) -> tuple[Extreme | None, Extreme | None]:
         return self.protocol.sets.ends(self.shares)
 
-    def _ratio(self, side: str) -> Fraction:
-        """Return the largest lift a/W, or the largest inverse lift W/b."""
+    def ratio(self, side: str) -> Fraction:
+        """Return the largest lift a/W ("pml"), or the largest inverse lift W/b ("pmc"), exactly.
+
+        Examples
+        --------
+        >>> from divulge import Prior, protocols
+        >>> pair = protocols.randomized_response(2, 1.0).under(Prior(["1/4", "3/4"]))
+        >>> round(float(pair.ratio("pml")), 6) == round(2.718282 / (0.25 * 2.718282 + 0.75), 6)
+        True
+        """
         found, a, b = self._ends[side == "pmc"], self.protocol.a, self.protocol.b
         if found is None:
             return Fraction(1)
@@ -106,7 +114,7 @@ class UnderPrior:
         (0.827989, 'a')
         """
         nats_per(unit)
-        extreme, ratio = self._ends[side == "pmc"], self._ratio(side)
+        extreme, ratio = self._ends[side == "pmc"], self.ratio(side)
         if extreme is None:
             return ProtocolLeakage(ratio, None, None, "No report tells anything: only one value can occur.", unit)
         secret = self._secret(extreme, inside=side == "pml")
@@ -153,7 +161,7 @@ class UnderPrior:
     @property
     def lift(self) -> Fraction:
         """The largest lift, a ratio."""
-        return self._ratio("pml")
+        return self.ratio("pml")
 
     def mutual_information(self, unit: Unit = "nats") -> Enclosed:
         """Return I(X; Y), exactly up to rounding or enclosed; see `Protocol.mutual_information`.

@@ -67,7 +67,7 @@ class Protocol(TwoLevel):
         >>> protocols.hadamard(["a", "b"], 1.0).codes(["b", "a"]).tolist()
         [1, 0]
         """
-        return late("divulge.releasing.reports.reports:codes_of")(self, values, key)
+        return late("divulge.releasing.reports.decoding:codes_of")(self, values, key)
 
     def report(self, values: Any, key: bytes | None = None) -> Any:
         """Return a fresh report for each value, drawn with exactly the probabilities of the protocol.

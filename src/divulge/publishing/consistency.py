@@ -14,7 +14,7 @@ from divulge.errors import DivulgeError
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold
 from divulge.publishing.noising.calibration import adp_epsilon
 from divulge.publishing.noising.estimates import draws_of
-from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration, largest_loss, told
+from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration, largest_loss, leakages
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.queries import Query, Unit
 from divulge.publishing.remarks import of_bounds, of_unit
@@ -27,14 +27,16 @@ _CHOICES = 3
 """Choices by rank that a quantile with its interval takes; without an interval it is one."""
 
 
-_DECIDED = {"note_rows", "note_person", "note_added", "note_replaced", "note_threshold", "note_independent"}
+_DECIDED = {"note_rows", "note_person", "note_added", "note_replaced", "note_threshold", "note_independent",
+            "note_groups_per_person", "note_rows_per_group"}  # fmt: skip
 """Notes that stand where the numbers say so, and nowhere else."""
 
 
 def refuse_contradictions(found: Any) -> None:
     """Refuse published statistics in which something does not follow from the rest."""
     given = found.protected
-    unit = Unit(given["person"], given["at_most"], given["neighbors"])
+    by = tuple(sorted({name for one in found.queries for name in one["by"]}))
+    unit = Unit(given["person"], given["at_most"], given["neighbors"], given.get("groups"), given.get("per_group"), by)
     if given["noun"] != unit.noun:
         raise contradiction("the unit that is protected", given["noun"], unit.noun)
     noises = [Noise(_family(one["family"]), float(one["scale"])) for one in found.queries]
@@ -62,6 +64,8 @@ def _family(name: str) -> Any:
 def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
     """Return the query as far as its receipt tells it: enough for what one unit changes."""
     kind, cells = one["kind"], one["cells"] or 2
+    if kind == "people":
+        return Query("people", tuple(one["by"]), (cells,), low=int(one.get("low", 1)))
     if kind == "rows":
         alone = "at" in one and cells == 1
         return Query("rows", tuple(one["by"]), (cells,), low=int(one.get("low", 0 if alone else 1)))
@@ -69,12 +73,16 @@ def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
         low, high = int(one.get("low", 0)), int(one.get("high", 1))
         return Query(kind, tuple(one["by"]), (cells,), one["column"], low, high)
     if kind != "ranks":
-        raise contradiction("a kind of query", kind, "rows, values, squares or ranks")
+        raise contradiction("a kind of query", kind, "rows, people, values, squares or ranks")
     p = Fraction(one["at"])
+    if not 0 < p < 1:
+        raise contradiction("the probability of a quantile", one["at"], "between 0 and 1")
     sharp = (max(p.numerator, p.denominator - p.numerator), p.denominator)
     query = Query("ranks", tuple(one["by"]), (cells,), one["column"], sharpness=sharp, only=p)
-    several = replace(query, draws=_CHOICES)
-    return several if near(float(one["loss"]), _loss(several, noise, unit)) else query
+    several = replace(query, draws=one.get("draws", _CHOICES))
+    if "draws" in one:
+        return several
+    return several if near(float(one["loss"]), _loss(several, noise, unit)) else query  # older receipts leave it open
 
 
 def _loss(query: Query, noise: Noise, unit: Unit) -> float:
@@ -130,7 +138,7 @@ def _refuse_told(found: Any, kind: str, stated: float, loss: float, of: list[Que
     """Refuse what is told of one record; where a prior of whole records was known, here is only the worst case."""
     if found.prior is None:
         raise contradiction(kind, stated, "nothing without a prior of a record")
-    most = told(loss, RecordPrior(Fraction(found.prior["least"])))[kind]
+    most = leakages(loss, RecordPrior(Fraction(found.prior["least"])))[kind]
     rows = all(query.kind == "rows" and query.only is None for query in of)
     records = rows and all(noise.family == "laplace" for noise in by)
     least = 0.0 if records and found.prior["columns"] else most
@@ -178,7 +186,9 @@ def _refuse_notes(found: Any, unit: Unit) -> None:
         wanted |= {"note_threshold": {"least": one["threshold"]}} if "threshold" in one else {}
     if found.others == "independent":
         wanted["note_independent"] = {}
-    clamped = sorted({one["column"] for one in found.queries if one["kind"] != "rows" and "bounds" not in one})
+    clamped = sorted(
+        {one["column"] for one in found.queries if one["kind"] not in ("rows", "people") and "bounds" not in one}
+    )
     wanted |= {"note_clamped": {"columns": clamped}} if clamped else {}
     if (_DECIDED - set(wanted)) & set(said):
         raise DivulgeError("must say in its notes what its numbers say; one of them says something else.")

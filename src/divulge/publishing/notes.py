@@ -32,7 +32,12 @@ SENTENCES: dict[str, str] = {
     "note_groups": "That every listed group has somebody in it is taken to be public.",
     "note_left_out":
         "Numbers and intervals are about the rows that count. Rows that were left out are in neither, nor are those "
-        "that name nobody; a person with several rows that count is counted several times.",
+        "that name nobody. A count of rows has a person with several rows that count several times; a count of people "
+        "has a person once in each group.",
+    "note_groups_per_person":
+        "Rows of a person count in so many groups at most: {most}. In which ones depends on a hash of the person's own "
+        "groups.",
+    "note_rows_per_group": "So many rows of a person count in one group at most: {most}.",
     "note_other":
         "Values of {columns} that are not listed are counted together as {label}, which is there whether anybody has "
         "one or not.",
@@ -49,7 +54,7 @@ SENTENCES: dict[str, str] = {
     "note_share": "A share is of all rows of its group; one without an answer counts as one with another answer.",
     "note_blank":
         "Where an interval would be no narrower than what was known before, there is no number but “no information”. "
-        "A group without anybody, or with few people, looks like that.",
+        "A group without rows, or with few, looks like that.",
     "note_non_negative": "Negative counts were raised to 0, which makes small counts too large on average.",
     "note_consistent": "Counts were moved, by least squares, so that tables with common columns have common totals.",
     "note_whole": "Counts were then rounded to whole numbers.",

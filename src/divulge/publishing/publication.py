@@ -21,7 +21,7 @@ from divulge.publishing.counting.groups import Categories, label_of_missing
 from divulge.publishing.counting.tables import Table, table_of
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, occurring, published
 from divulge.publishing.noising.calibration import Calibration, Need, calibrated, require_range
-from divulge.publishing.noising.estimates import Estimates, drawn, draws_of, estimates
+from divulge.publishing.noising.estimates import Drawn, Estimates, drawn, draws_of, estimates
 from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.notes import Note
@@ -29,7 +29,7 @@ from divulge.publishing.published import LEADING, NO_INFORMATION, NUMBERS, TRAIL
 from divulge.publishing.queries import Neighbors, Plan, Query, Unit, plan_of
 from divulge.publishing.remarks import notes_of, surprises
 from divulge.publishing.request import Publish
-from divulge.publishing.statistics import Count, Numeric, Proportion, Quantiles, Statistic
+from divulge.publishing.statistics import Count, Numeric, People, Proportion, Quantiles, Statistic
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import Places, publish_together
 from divulge.releasing.planning.listed import read_values
@@ -94,16 +94,32 @@ def task(asked: Publish) -> Task:
     if asked.values is not None and asked.values_from_data:
         raise DivulgeError("give values or values_from_data (--values, --values-from-data); there are both.")
     listed = {} if asked.values is None else read_values(asked.values)
-    unit = Unit(person, asked.rows_per_person or 1, cast(Neighbors, asked.neighbors))
+    unit = _unit(asked, person)
     made = Task(
         asked.statistics, kept, unit, None, listed,
         asked.values_from_data, asked.null_as, asked.no_other, asked.noise, asked.split, float(level), asked.others,
         asked.non_negative, asked.whole, asked.consistent,
     )  # fmt: skip
+    if person is None and any(isinstance(one, People) for one in asked.statistics):
+        raise DivulgeError.of(
+            "person", "name the column that says whose row it is where people are counted", "it", "absent",
+            "where each row is another person, Count (--count) counts people.",
+        )  # fmt: skip
     if person is not None and person in made.columns:
         raise DivulgeError.of("person", "be a column that no statistic reads", "it", repr(person))
     prior = asked.record_prior
     return made if prior is None else replace(made, prior=record_prior(prior, made.by))
+
+
+def _unit(asked: Publish, person: str | None) -> Unit:
+    """Return whose privacy is meant; the rows that count are those that groups and rows in each allow, unless said."""
+    groups, each = asked.groups_per_person, asked.rows_per_group
+    most = asked.rows_per_person or (groups or 1) * (each or 1)
+    by = tuple(sorted({name for one in asked.statistics for name in one.by}))
+    bounded = groups is not None or each is not None
+    if bounded and not by:
+        raise DivulgeError.of("groups_per_person", "come with columns that group", "they", "absent")
+    return Unit(person, most, cast(Neighbors, asked.neighbors), groups, each, by if bounded else ())
 
 
 @dataclass(frozen=True)
@@ -118,6 +134,11 @@ class Ready:
     noise: Calibration
     threshold: Threshold | None = None
     """Where no values were listed: counts show themselves from so many on."""
+
+    @property
+    def served(self) -> list[tuple[Statistic, tuple[int, ...]]]:
+        """Each statistic with the places of its queries."""
+        return list(zip(self.plan.statistics, self.plan.parts, strict=True))
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -185,6 +206,7 @@ def _can_show_themselves(asked: Task) -> bool:
     """Say whether values can be left to show themselves: one count, under (epsilon, delta) with delta above 0."""
     (first, *rest), (asked_for, *more) = asked.statistics, asked.guarantees
     treated = asked.non_negative or asked.consistent or asked.whole or asked.noise == "gaussian"
+    treated = treated or asked.unit.groups is not None or asked.unit.per_group is not None
     plain = isinstance(first, Count) and not rest and not more and not treated
     return plain and asked_for.kind == "adp" and asked_for.values()["delta"] > 0
 
@@ -218,14 +240,16 @@ def described(made: Ready, output: str | None) -> Published:
     queries = tuple(
         {
             "kind": query.kind, "column": query.column, "by": list(query.by),
+            "serves": sorted({one.kind for one, parts in made.served if place in parts}),
             "cells": None if made.threshold else query.cells, "family": one.family, "scale": one.scale,
             "loss": "inf" if made.threshold else _share(query, one, asked.unit),
             **({"threshold": made.threshold.least} if made.threshold else {}),
             **_bounds(query),
             **({"at": str(query.only)} if query.only is not None else {}),
+            **({"draws": query.draws} if query.kind == "ranks" else {}),
             **({"half_width": half_width(one, miss)} if query.kind != "ranks" and one.scale else {}),
         }
-        for query, one in zip(made.plan.queries, noise.noises, strict=True)
+        for place, (query, one) in enumerate(zip(made.plan.queries, noise.noises, strict=True))
     )  # fmt: skip
     rho = concentration(made.plan.queries, noise.noises, asked.unit, asked.unit.secrets)
     kept = Aggregate(
@@ -234,8 +258,10 @@ def described(made: Ready, output: str | None) -> Published:
         None if asked.prior is None else asked.prior.least, _approximate(noise, asked.unit),
         asked.unit.person,
     )  # fmt: skip
-    unit = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,
-            "neighbors": asked.unit.neighbors}  # fmt: skip
+    unit: dict[str, Any] = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,
+                            "neighbors": asked.unit.neighbors}  # fmt: skip
+    bounds = {"groups": asked.unit.groups, "per_group": asked.unit.per_group}
+    unit |= {name: bound for name, bound in bounds.items() if bound is not None}
     return Published(
         table=None, guarantees=noise.guarantees, queries=queries, level=asked.level, protected=unit, prior=prior,
         others=asked.others, loss=_up(noise.loss), source=made.table.source.name, output=output, rows=None,
@@ -259,7 +285,7 @@ def _up(value: Fraction | float) -> float:
 
 def _bounds(query: Query) -> dict[str, Any]:
     """Return what one row adds at least and at most, where that is no count of all rows, and how numbers were cut."""
-    if query.kind == "rows":
+    if query.kind in ("rows", "people"):
         return {} if query.low or query.cells > 1 else {"low": query.low}  # among several cells nothing depends on it
     ends = [float((query.bottom + more) * query.step) for more in (0, query.candidates - 1)]
     added = {} if query.kind == "ranks" else {"low": query.low, "high": query.high}
@@ -327,17 +353,31 @@ def _numbers(made: Ready, warn: Warn = lambda sentence: None) -> tuple[Any, int 
     rows = exact.rows if asked.unit.rows_known else None
     if rows is not None and not rows:
         raise DivulgeError.of("table", "have at least one row", "it", "empty")
-    numbers = drawn(plan.queries, made.noise.noises, exact.totals, asked.level)
-    sizes = {name: len(made.values[name]) for name in asked.by}
-    found = estimates(plan, numbers, rows, sizes)
+    values = {name: list(values) for name, values in made.values.items() if name in asked.by}
+    keeper = {**_keeper(made, exact.rows), "values": values, "treated": exact.treated, "exact": _exact(plan, exact)}
+    return blurred(made, exact.totals, rows), rows, keeper
+
+
+def blurred(made: Ready, totals: Sequence[np.ndarray], rows: int | None) -> Any:
+    """Return the table that is published of exact numbers. `rows` is the number of rows where it is public, else None.
+
+    All that a reader sees of the source comes from here: fresh noise, and what `finished` makes of noisy numbers alone.
+    """
+    numbers = drawn(made.plan.queries, made.noise.noises, totals, made.task.level)
+    whole = made.task.whole or not made.task.consistent
+    return tidy(finished(made, numbers, rows), made.values, made.task.by, whole)
+
+
+def finished(made: Ready, numbers: Sequence[Drawn], rows: int | None) -> list[Estimates]:
+    """Return the statistics of noisy numbers, treated as asked."""
+    asked, sizes = made.task, {name: len(made.values[name]) for name in made.task.by}
+    found = estimates(made.plan, numbers, rows, sizes)
     if asked.non_negative or asked.consistent or asked.whole:
         from divulge.publishing.noising.margins import adjusted
 
         treated = {"non_negative": asked.non_negative, "whole": asked.whole, "consistent": asked.consistent}
-        found = adjusted(found, sizes, rows, **treated)
-    values = {name: list(values) for name, values in made.values.items() if name in asked.by}
-    keeper = {**_keeper(made, exact.rows), "values": values, "treated": exact.treated, "exact": _exact(plan, exact)}
-    return tidy(found, made.values, asked.by, asked.whole or not asked.consistent), rows, keeper
+        return adjusted(found, sizes, rows, **treated)
+    return found
 
 
 def _shown(made: Ready) -> tuple[Any, int | None, dict[str, Any]]:
@@ -403,7 +443,7 @@ def tidy(found: Sequence[Estimates], values: Mapping[str, Categories], by: Seque
             data[name] += [None if gone or math.isnan(v) else v for v, gone in zip(flat.tolist(), blank, strict=True)]
         data["note"] += [NO_INFORMATION if gone else None for gone in blank.tolist()]
     types = dict.fromkeys(data, pa.string()) | dict.fromkeys(NUMBERS, pa.float64())
-    if all(isinstance(one.statistic, Count) for one in found) and whole:
+    if all(isinstance(one.statistic, (Count, People)) for one in found) and whole:
         types |= dict.fromkeys(("value", "low", "high"), pa.int64())
     table = pa.table({name: pa.array(part, types[name]) for name, part in data.items()})
     asked = {"column": any(hasattr(one.statistic, "column") for one in found),

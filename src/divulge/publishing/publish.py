@@ -38,7 +38,7 @@ def publish(
     Parameters
     ----------
     source : path of a table, or a pandas, polars or pyarrow table, or a PySpark DataFrame
-    statistics : Count, Sum, Mean, Proportion, Variance or Quantiles, or several of them
+    statistics : Count, People, Sum, Mean, Proportion, Variance or Quantiles, or several of them
     sink : path, optional
         The table goes there, its suffix is its format; beside it codebook, statement and receipt, and a record for the
         keeper alone.
@@ -49,6 +49,9 @@ def publish(
         seem to have several rows is refused, unless `per_row` says so.
     rows_per_person : int
         Rows of a person that count, 1 when not given; which ones depends on a hash of the person's own rows alone.
+    groups_per_person, rows_per_group : int, optional
+        Groups in which rows of a person count at most, and rows of a person in each; they bound the rows that count
+        where `rows_per_person` does not.
     one_answer : bool
         All rows of a person say the same, so that one of them counts.
     per_row : bool
@@ -102,7 +105,8 @@ def publish(
         signed; `divulge.verify` checks them.
     escape_formulas : bool
         Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
-    delimiter, decimal, encoding, sheet, line_breaks, limits : optional
+    delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks,
+    limits : optional
         How a file is read, as for `open_table`.
     warn : function of str, optional
         Gets what a reader has to know before anything is drawn.

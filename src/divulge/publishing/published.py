@@ -24,20 +24,22 @@ from divulge.releasing.output.signature import PART
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.levels import readable
-from divulge.releasing.records.receipt import Receipt
+from divulge.releasing.records.receipt import READ, Receipt
 from divulge.units import Unit, nats_per
 
 FORMAT = "divulge statistics receipt 1"
+GROUPS = "divulge generalization 1"
 
 RECEIPT: Form = {
     "format": FORMAT, "guarantees": {"*": (level, {"*": level})}, "level": share, "loss": level,
     "protected": {"noun": ("row", "person"), "person": (None, str), "at_most": whole,
-                  "neighbors": ("replaced", "added")},
+                  "neighbors": ("replaced", "added"), "groups?": whole, "per_group?": whole},
     "record_prior": (None, {"least": share, "secret": str, "columns": [str]}), "others": ("known", "independent"),
     "queries": Some({
         "kind": str, "column": (None, str), "by": [str], "cells": (None, whole), "family": str, "scale": level,
         "loss": level, "threshold?": (int, float), "step?": (int, float), "low?": (int, float), "high?": (int, float),
-        "at?": str, "half_width?": level, "bounds?": [(int, float)],
+        "serves?": [("count", "people", "sum", "mean", "variance", "proportion", "quantile")],
+        "at?": str, "draws?": whole, "half_width?": level, "bounds?": [(int, float)],
     }),
     "source": str, "output": (None, str), "rows": (None, whole), "columns": [str], "told": [str], "created": str,
     "notes": [{"name": str, "*": (str, int, float, [str])}],
@@ -66,7 +68,7 @@ class Published(Record, Shown):
     queries : tuple of dict
         What was asked of the table, with its noise: kind, columns, number of cells, family, scale, share of the loss.
     level : probability with which all intervals cover
-    protected : {"noun": "row" or "person", "person", "at_most", "neighbors"}
+    protected : {"noun": "row" or "person", "person", "at_most", "neighbors"}, and where given "groups" and "per_group"
     prior : {"least", "secret", "columns"} of the guarantees about one record, or None
     others : "known" or "independent"
     loss : the most that the log-likelihood of what is published changes with one unit, in nats; may be inf
@@ -147,7 +149,7 @@ class Published(Record, Shown):
             one |= {"note": row["note"]} if row.get("note") is not None else {}
             for name in NUMBERS:
                 value = row[name]
-                whole = one["statistic"] == "count" and name != "standard_error"
+                whole = one["statistic"] in ("count", "people") and name != "standard_error"
                 one[name] = int(value) if whole and value is not None and value == int(value) else value
             out.append(one)
         return out
@@ -307,11 +309,26 @@ class Published(Record, Shown):
 
 def read_receipt(path: str | os.PathLike[str]) -> "Published | Receipt | dict[str, Any]":
     """Return the receipt in a file: of statistics, of a release, or, as plain data, of a coarsened table."""
-    found = read_document(path)
-    form = found.get("format") if isinstance(found, dict) else None
-    if form == "divulge generalization 1":
-        return late("divulge.tables.papers:read_receipt")(found, name_of(path))
-    return (Published if form == FORMAT else Receipt).of_document(found, name_of(path))
+    return receipt_in(read_document(path), name_of(path))
+
+
+def receipt_in(found: Any, name: str) -> "Published | Receipt | dict[str, Any]":
+    """Return the receipt in what a file of this name holds."""
+    form = _form(found)
+    if form == GROUPS:
+        return late("divulge.tables.papers:read_receipt")(found, name)
+    return (Published if form == FORMAT else Receipt).of_document(found, name)
+
+
+def require_consistent(found: Mapping[str, Any], name: str) -> None:
+    """Refuse a paper with a receipt in which something does not follow from the rest; codebooks have no numbers."""
+    receipt = found.get("receipt", found)
+    if "checksum" in receipt and _form(receipt) in (FORMAT, GROUPS, *READ):
+        receipt_in(receipt, name)
+
+
+def _form(found: Any) -> Any:
+    return found.get("format") if isinstance(found, dict) else None
 
 
 def promise(kind: str, value: Any) -> str:

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from divulge.errors import DivulgeError
 from divulge.publishing.counting.groups import Categories
-from divulge.publishing.statistics import Count, Proportion, Quantiles, Statistic, Sum, Variance
+from divulge.publishing.statistics import Count, People, Proportion, Quantiles, Statistic, Sum, Variance
 
-Kind = Literal["rows", "values", "squares", "ranks"]
+Kind = Literal["rows", "people", "values", "squares", "ranks"]
 
 Neighbors = Literal["replaced", "added", "either"]
 
@@ -24,11 +24,17 @@ class Unit:
     person : name of the column that tells whose row it is, or None: every row is somebody else's
     at_most : rows of a person that count
     neighbors : "replaced" (one person is another one; how many there are is public), or "added" (one more or less)
+    groups : groups in which rows of a person count at most, or None: as many as rows
+    per_group : rows of a person that count at most in one group, or None: as many as count
+    by : the columns whose combinations are these groups
     """
 
     person: str | None = None
     at_most: int = 1
     neighbors: Neighbors = "replaced"
+    groups: int | None = None
+    per_group: int | None = None
+    by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.neighbors not in ("replaced", "added"):
@@ -38,7 +44,11 @@ class Unit:
         if not whole or not 1 <= self.at_most <= 1_000_000:
             raise DivulgeError.of("rows_per_person", "be a whole number of rows of a person, at least 1", "it",
                                   repr(self.at_most)[:60])  # fmt: skip
-        if self.person is None and self.at_most != 1:
+        for name, value in (("groups_per_person", self.groups), ("rows_per_group", self.per_group)):
+            if value is not None and not 1 <= value <= 1_000_000:
+                raise DivulgeError.of(name, "be a whole number, at least 1", "it", str(value)[:60])
+        several = self.at_most != 1 or self.groups is not None or self.per_group is not None
+        if self.person is None and several:
             raise DivulgeError.of("rows_per_person", "come with the column that names the person", "person", "absent")
 
     @property
@@ -52,6 +62,35 @@ class Unit:
         return "either" if self.neighbors == "added" else "replaced"
 
     @property
+    def rows(self) -> int:
+        """The most rows of one unit that count: no more than the groups and the rows in each allow."""
+        allowed = self.groups * self.per_group if self.groups and self.per_group else self.at_most
+        return min(self.at_most, allowed)
+
+    def in_cells(self, query: "Query") -> tuple[int, int]:
+        """Return the most rows of one unit that count in a query, and the most that the squares of its cells add up to.
+
+        Of K rows with r in a cell at most, K // r cells have r and one has the rest. A person counts once in a cell,
+        and in as many as there are rows, groups and cells.
+
+        Examples
+        --------
+        >>> unit = Unit("who", 5, groups=3, per_group=2, by=("g",))
+        >>> cells = Query("rows", ("g",), (10,))
+        >>> unit.in_cells(cells), unit.in_cells(replace(cells, kind="people"))  # 2 + 2 + 1 rows; 1 + 1 + 1
+        ((5, 9), (3, 3))
+        """
+        most = self.rows
+        if query.kind == "people":
+            most = min(most, self.groups or most, query.cells)
+            return most, most
+        bounded = self.per_group is not None and set(query.by) == set(self.by)
+        each = min(most, self.per_group or most) if bounded else most
+        most = min(most, each * query.cells)
+        whole, rest = divmod(most, each)
+        return most, whole * each**2 + rest**2
+
+    @property
     def rows_known(self) -> bool:
         """Whether the number of rows is public: rows are replaced one by one."""
         return self.person is None and self.neighbors == "replaced"
@@ -63,7 +102,8 @@ class Query:
 
     Attributes
     ----------
-    kind : "rows" (each adds 1), "values" or "squares" (of values in steps from the middle of the bounds), or "ranks"
+    kind : "rows" (each adds 1), "people" (each person adds 1 to each cell with a row of theirs), "values" or "squares"
+        (of values in steps from the middle of the bounds), or "ranks"
         (quantiles: the choice among values whose score is how far their rank is from the one that is sought)
     by : columns that make the groups
     shape : number of values of each of them
@@ -110,36 +150,45 @@ class Query:
         """Return the L1 norm, and the square of the L2 norm, of the most that one unit changes the cells.
 
         With k rows of a person: k rows move from one cell to another, (+k, -k), or within one cell from one end to the
-        other. For ranks: the sums over all choices of twice the change of a score, and of its square, so that the loss
-        is L1 / scale with exponential noise and L2^2 / (2 scale^2) zCDP with Gumbel noise, as for the others.
+        other; where a cell holds fewer of them, the squares s of what the cells hold take the place of k^2, and a
+        replaced person changes the cells by no more than what one leaves and the other brings. For ranks: the sums over
+        all choices of twice the change of a score, and of its square, so that the loss is L1 / scale with exponential
+        noise and L2^2 / (2 scale^2) zCDP with Gumbel noise, as for the others.
         """
         if neighbors == "either":
             one, other = self.changes(unit, "replaced"), self.changes(unit, "added")
             return max(one[0], other[0]), max(one[1], other[1])
-        k, replaced = unit.at_most, (neighbors or unit.neighbors) == "replaced"
+        replaced = (neighbors or unit.neighbors) == "replaced"
+        k, s = unit.in_cells(self)
+        spread = s < k * k  # over several cells
         if self.kind == "ranks":
-            one, other = (k * sharp for sharp in self.sharpness)
+            one, other = self.sharpness
             if not replaced:
-                return 2 * self.draws * one, self.draws * one * one
-            apart = (2 * one, 2 * one * one) if self.cells > 1 else (0, 0)
-            return 2 * self.draws * max(other, apart[0]), self.draws * max(other * other, apart[1])
-        reach = k * self.reach
+                return 2 * self.draws * k * one, self.draws * s * one * one
+            apart = (2 * one * k, (4 if spread else 2) * one * one * s) if self.cells > 1 else (0, 0)
+            return 2 * self.draws * max(k * other, apart[0]), self.draws * max(s * other * other, apart[1])
+        reach = self.reach
         if not replaced:
-            return reach, reach * reach
+            return k * reach, s * reach * reach
         within = max(self.high, k * self.high) - min(self.low, k * self.low)
-        apart = 2 * reach if self.cells > 1 else 0
-        return max(apart, within), max(apart * reach, within * within)
+        if self.cells == 1:
+            return within, within * within
+        if spread:
+            return 2 * k * reach, (4 if self.low < 0 else 2) * s * reach * reach
+        return max(2 * k * reach, within), max(2 * s * reach * reach, within * within)
 
     def shifts(self, unit: Unit) -> tuple[tuple[int, ...], ...]:
         """Return the ways in which one unit changes the query: how far each number, or score, that it touches moves.
 
         Any change moves every number by no more than one of the ways does. Empty for people with several rows in
-        several groups, which can change in more ways than are worth listing.
+        several groups, which can change in more ways than are worth listing, but where each of their rows is in a cell
+        of its own and what it adds is not below 0.
         """
-        k, replaced = unit.at_most, unit.neighbors == "replaced"
-        several = self.cells > 1
+        replaced, several = unit.neighbors == "replaced", self.cells > 1
+        k, s = unit.in_cells(self)
         if k > 1 and several:
-            return ()
+            single = s == k and self.low >= 0 and self.kind != "ranks"
+            return ((self.reach,) * min(2 * k if replaced else k, self.cells),) if single else ()
         if self.kind == "ranks":
             one, other = (k * sharp for sharp in self.sharpness)
             if not replaced:
@@ -194,8 +243,8 @@ def _queries(one: Any, groups: Mapping[str, Categories], full: Collection[str], 
     least = 1 if all(groups[name].complete for name in one.by) else 0  # a row may be in none of the groups
     rows = Query("rows", one.by, shape, low=least)
     public = unit.rows_known and math.prod(shape) == 1 and bool(least)
-    if isinstance(one, Count):
-        return [rows]
+    if isinstance(one, (Count, People)):
+        return [rows if isinstance(one, Count) else replace(rows, kind="people")]
     if isinstance(one, Proportion):
         if public:
             return [Query("rows", one.by, shape, one.column, low=0, only=one.value)]

@@ -15,7 +15,7 @@ from divulge.publishing.noising.estimates import draws_of
 from divulge.publishing.noising.noise import each, half_width, ranks_off
 from divulge.publishing.notes import Note
 from divulge.publishing.queries import Plan, Unit
-from divulge.publishing.statistics import Count, Mean, Numeric, Proportion, Statistic, Sum
+from divulge.publishing.statistics import Count, Mean, Numeric, People, Proportion, Statistic, Sum
 
 _SURPRISING = 0.05
 """Where more than this share of numbers was cut or rounded, the keeper is told before anything is drawn."""
@@ -25,6 +25,8 @@ def of_unit(unit: Unit) -> list[Note]:
     """Return who is protected, against which change."""
     person = {"columns": [unit.person], "rows": unit.at_most}
     whose = [Note("note_rows")] if unit.person is None else [Note("note_person", person), Note("note_left_out")]
+    bounds = (("note_groups_per_person", unit.groups), ("note_rows_per_group", unit.per_group))
+    whose += [Note(name, {"most": most}) for name, most in bounds if most is not None]
     return [*whose, Note("note_added" if unit.neighbors == "added" else "note_replaced")]
 
 
@@ -58,7 +60,7 @@ def notes_of(asked: Any, groups: dict[str, Categories], plan: Plan, least: int |
     said += sorted(set(_bounds(plan)), key=lambda note: str(note.values))
     said += [Note("note_missing")] if _missing(asked, plan) else []
     said += [Note("note_share")] if any(isinstance(one, Proportion) for one in plan.statistics) else []
-    if any(not isinstance(one, (Count, Sum)) for one in plan.statistics):
+    if any(not isinstance(one, (Count, People, Sum)) for one in plan.statistics):
         said.append(Note("note_blank"))
     said += [Note(f"note_{name}") for name in ("non_negative", "consistent", "whole") if getattr(asked, name)]
     said += [Note("note_independent")] if asked.others == "independent" else []
@@ -72,7 +74,7 @@ def _missing(asked: Any, plan: Plan) -> bool:
 
 def _bounds(plan: Plan) -> Iterator[Note]:
     for query in plan.queries:
-        if query.kind != "rows":
+        if query.kind not in ("rows", "people"):
             ends = [float((query.bottom + more) * query.step) for more in (0, query.candidates - 1)]
             yield of_bounds(str(query.column), ends, float(query.step))
 
@@ -98,7 +100,7 @@ def least_rows(plan: Plan, noise: Calibration, place: int, level: float) -> int:
     miss = each(level, draws_of(plan.queries, noise.noises))
     parts = [(plan.queries[i], noise.noises[i]) for i in plan.parts[place]]
     one, (query, law) = plan.statistics[place], parts[0]
-    if isinstance(one, (Count, Sum)) or not law.scale:
+    if isinstance(one, (Count, People, Sum)) or not law.scale:
         return 0
     if query.kind == "ranks":
         den, num = query.only.denominator, query.only.numerator

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from divulge.errors import DivulgeError
-from divulge.publishing.statistics import Count, Proportion, Statistic, as_statistics, statistic_of
+from divulge.publishing.statistics import Count, People, Proportion, Statistic, as_statistics, statistic_of
 from divulge.releasing.options import Option, as_several
 from divulge.releasing.request import Place, Request
 
@@ -34,6 +34,10 @@ class Publish(Request):
     guarantee: Annotated[
         Any, Option("Such as dp=1, adp=1:1e-6, zcdp=0.1, pml=1; may be repeated.", list[str], "GUARANTEE")
     ]
+    groups_per_person: Annotated[
+        int | None, Option("In so many groups, at most, rows of a person count.", int, "N")
+    ] = None
+    rows_per_group: Annotated[int | None, Option("So many rows of a person count in one group.", int, "N")] = None
     values: Annotated[Any, Option('JSON {"race": ["White", ...]}, or a codebook.', metavar="FILE")] = None
     values_from_data: Annotated[bool, Option("Take the values that occur; which ones do is not protected.", bool)] = (
         False
@@ -71,7 +75,7 @@ class Publish(Request):
             yield from super()._words_of(name, value)
             return
         several: tuple[Statistic, ...] = self.statistics
-        groups = {one.by for one in several if one.kind != "count"}
+        groups = {one.by for one in several if not isinstance(one, (Count, People))}
         if len(groups) > 1:
             raise DivulgeError.of(
                 "statistics", "be grouped by the same columns to stand in a command", "they", "grouped by several",
@@ -98,8 +102,8 @@ def call(one: Statistic) -> str:
     """
     found = one.to_option()
     kind = type(one).__name__
-    if kind == "Count":
-        return f"dv.Count({', '.join(map(repr, found['by']))})"
+    if isinstance(one, (Count, People)):
+        return f"dv.{kind}({', '.join(map(repr, one.by))})"
     first = [found["column"], found["value"]] if isinstance(one, Proportion) else [found["column"]]
     rest = {
         name: tuple(value) if isinstance(value, list) else value

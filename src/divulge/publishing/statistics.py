@@ -74,7 +74,7 @@ class Statistic:
         """
         usual = {f.name: None if f.default is MISSING else f.default for f in fields(self)}  # pyright: ignore[reportArgumentType]
         found = {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
-        return {"kind": self.kind} | {name: _plain(value) for name, value in found.items()}
+        return {"kind": self.kind} | {name: _as_json(value) for name, value in found.items()}
 
     def typed(self) -> tuple[str, str]:
         """Return the statistic as it is typed: its option, and what follows.
@@ -85,8 +85,8 @@ class Statistic:
         ('quantiles', 'age:0:90:1/2:5')
         """
         found = self.to_option()
-        if self.kind == "count":
-            return "count", ",".join(map(_quoted, self.by))
+        if self.kind in ("count", "people"):
+            return {"people": "count-people"}.get(self.kind, self.kind), ",".join(map(_quoted, self.by))
         if self.kind == "proportion":
             return "proportion", f"{found['column']}:{found['value']}"
         parts = [found["column"], *found["bounds"]]
@@ -119,6 +119,33 @@ class Count(Statistic):
 
     def __repr__(self) -> str:
         return f"Count({', '.join(map(repr, self.by))})"
+
+
+@dataclass(frozen=True, init=False)
+class People(Statistic):
+    """How many people have a row with each combination of values of some columns, each person once.
+
+    Whose a row is says the option `person`. Somebody with rows in two groups is in both; without columns, it is how
+    many people there are.
+
+    Parameters
+    ----------
+    columns : names of columns
+
+    Examples
+    --------
+    >>> People("ward")
+    People('ward')
+    """
+
+    by: tuple[str, ...]
+    kind = "people"
+
+    def __init__(self, *columns: str) -> None:
+        object.__setattr__(self, "by", _columns(columns, "columns"))
+
+    def __repr__(self) -> str:
+        return f"People({', '.join(map(repr, self.by))})"
 
 
 @dataclass(frozen=True)
@@ -308,17 +335,20 @@ def as_statistics(given: Any) -> tuple[Statistic, ...]:
     if not found or not all(isinstance(one, Statistic) for one in found):
         wrong = next((one for one in found if not isinstance(one, Statistic)), "empty")
         raise DivulgeError.of(
-            "statistics", "be Count, Sum, Mean, Proportion, Variance or Quantiles, or several", "it", repr(wrong)[:60]
+            "statistics",
+            "be Count, People, Sum, Mean, Proportion, Variance or Quantiles, or several",
+            "it",
+            repr(wrong)[:60],
         )
     if len(set(found)) != len(found):
         raise DivulgeError.of("statistics", "name each statistic once", "one of them", "there twice")
     return found
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """Return a part of a statistic as JSON holds it."""
     if isinstance(value, (tuple, list)):
-        return [_plain(one) for one in value]
+        return [_as_json(one) for one in value]
     return value if isinstance(value, (str, bool)) else str(value)
 
 
@@ -330,12 +360,13 @@ def _quoted(name: str) -> str:
 
 def statistic_of(given: Mapping[str, Any]) -> Statistic:
     """Return the statistic that `to_option` described."""
-    kinds = {one.kind: one for one in (Count, Sum, Mean, Variance, Quantiles, Proportion)}
+    kinds = {one.kind: one for one in (Count, People, Sum, Mean, Variance, Quantiles, Proportion)}
     rest = {str(name): value for name, value in given.items() if name != "kind"}
     if given.get("kind") not in kinds:
         raise DivulgeError.unknown("kind", given.get("kind"), kinds)
     try:
-        return Count(*rest.get("by", ())) if given["kind"] == "count" else kinds[given["kind"]](**rest)
+        made = kinds[given["kind"]]
+        return made(*rest.get("by", ())) if given["kind"] in ("count", "people") else made(**rest)
     except TypeError:
         raise DivulgeError.of("statistics", "have their parts", f"one of kind {given['kind']}", "without") from None
 

@@ -63,7 +63,10 @@ class Beside:
         if len(self.columns) > 1:
             most = ", ".join(f"{name!r} ({at_most(100 * share)} in 100 alone)" for name, share in self.raising)
             said.append(f"What raises it most: {most}.")
-        said.append("Hint: leave a column out (keep=, --keep names those that go out), or group its values.")
+        said.append(
+            "Hint: leave a column out (keep=, --keep names those that go out), or group its values "
+            "(group=, --group C=RULE)."
+        )
         if self.alone:
             said.append(
                 f"{self.alone:,} rows have values there that few others have, fewer than {FEW}: whoever recognizes "

@@ -9,12 +9,17 @@ from typing import Annotated, Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.metric import MetricPrivacy
+from divulge.protocols.record import NAMES
 from divulge.releasing.options import Option, as_columns, as_names, as_several
 from divulge.releasing.planning.purposes import PURPOSES
 from divulge.releasing.request import Place, Request
 
 OUTCOMES = ("values", "sets")
 """What outcomes are: one for each value and called after it, or sets of values, called after all that they raise."""
+
+PROTOCOLS = ("auto", *(name for name in NAMES if name != "subset-selection"))
+"""The frequency protocols that draw reports, and "auto" for the one to take."""
 
 Names = str | Sequence[str]
 
@@ -54,6 +59,25 @@ class Release(Request):
     ] = None
     epsilon: Annotated[float | None, Option("The strength of a mechanism given by its name.", float)] = None
     ratio: Annotated[Any, Option("The same, exactly: e^epsilon, such as 3 or 3/2.")] = None
+    protocol: Annotated[
+        str | None,
+        Option(
+            "A frequency protocol, for columns of many values: auto, local-hashing (any text, without --values), "
+            "hadamard, projective, randomized-response, optimized-unary, symmetric-unary.",
+            metavar="NAME",
+        ),
+    ] = None
+    grid: Annotated[
+        str | None,
+        Option(
+            "With metric=1/km: the side of a cell, such as 500m; columns are latitude and longitude, or one number.",
+            metavar="SIDE",
+        ),
+    ] = None
+    box: Annotated[
+        Any,
+        Option("With --grid: the public region, SOUTH,WEST,NORTH,EAST in degrees, or LOW,HIGH.", metavar="REGION"),
+    ] = None
     purpose: Annotated[
         str, Option("statistics: best estimates; record: each row as often right as can be; information.")
     ] = "statistics"
@@ -94,7 +118,7 @@ class Release(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        changed = {"column": as_columns(self.column), "guarantee": as_several(self.guarantee)}
+        changed = {"column": as_columns(self.column), "guarantee": as_several(self.guarantee, self.about_distance)}
         for name in ("keep", "released_as"):
             if getattr(self, name) is not None:
                 changed[name] = as_names(getattr(self, name), name)
@@ -129,10 +153,47 @@ class Release(Request):
             and not isinstance(self.mechanism, (str, os.PathLike))
         ):
             raise DivulgeError.of("values", "be left out with a mechanism, which names its answers", "it", "given")
+        if self.protocol is not None:
+            self._check_protocol()
+        if self.about_distance:
+            self._check_grid()
         if self.protect is not None:
             self._check_protected()
         if self.only_column and self.keep:
             raise DivulgeError.of("keep", "be left out with only_column", "it", "given as well")
+
+    def _check_protocol(self) -> None:
+        """Refuse what a release through a frequency protocol does not know."""
+        if self.protocol not in PROTOCOLS:
+            raise DivulgeError.unknown("protocol", self.protocol, PROTOCOLS)
+        if len(self.columns) > 1:
+            raise DivulgeError.of("column", "be one, for a protocol", "their number", str(len(self.columns)),
+                                  "release each by itself; their ldp adds up in the ledger.")  # fmt: skip
+        self._check_usual("protocol", {})
+
+    def _check_grid(self) -> None:
+        """Refuse what noise about a distance does not know."""
+        if self.grid is None or self.box is None:
+            missing, there = ("box", "grid") if self.box is None else ("grid", "box")
+            raise DivulgeError.of(
+                missing, f"be given with {there}", "it", "absent",
+                "--grid 500m --box SOUTH,WEST,NORTH,EAST name cells and region, whatever the data are.",
+            )  # fmt: skip
+        if len(self.guarantee) != 1 or not isinstance(self.guarantee[0], MetricPrivacy):
+            raise DivulgeError.of("guarantee", "be one of distances, such as metric=1/km, with a grid", "it",
+                                  ", ".join(map(str, self.guarantee)) or "absent")  # fmt: skip
+        if len(self.columns) > 2:
+            raise DivulgeError.of("column", "be latitude and longitude, or one number", "their number",
+                                  str(len(self.columns)))  # fmt: skip
+        self._check_usual("grid", {"protocol": None, "values": None, "other": None, "prior": None, "null_as": None})
+
+    def _check_usual(self, beside: str, more: dict[str, Any]) -> None:
+        """Refuse options of matrices beside one that makes none."""
+        usual = {"mechanism": None, "protect": None, "epsilon": None, "ratio": None, "purpose": "statistics",
+                 "outcomes": "values", "prior_from_data": False, "rule_out": False, "raise_small": False}  # fmt: skip
+        for name, value in (usual | more).items():
+            if getattr(self, name) != value:
+                raise DivulgeError.of(name, f"be left out with a {beside}", "it", "given")
 
     def _check_protected(self) -> None:
         """Refuse what no release that protects another variable knows."""
@@ -153,6 +214,12 @@ class Release(Request):
         return as_columns(self.column)
 
     @property
+    def about_distance(self) -> bool:
+        """Whether cells are laid over a region, and the guarantee is about their distance."""
+        return self.grid is not None or self.box is not None
+
+    @property
     def kept(self) -> tuple[Guarantee, ...]:
         """The guarantees in nats."""
-        return tuple(one.read_in(self.unit, to_keep=True) for one in as_several(self.guarantee))
+        several = as_several(self.guarantee, self.about_distance)
+        return tuple(one.read_in(self.unit, to_keep=True) for one in several)

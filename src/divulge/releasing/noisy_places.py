@@ -6,23 +6,12 @@ from typing import Any, cast
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.exact import as_float
 from divulge.model.metrics.geography import Box
-from divulge.model.metrics.quantities import per_unit, quantity
-from divulge.releasing.drawing.planar import planar_geometric_draws
+from divulge.model.metrics.quantities import per_unit
+from divulge.releasing.drawing.placed import PlacePart
+from divulge.releasing.planning.placing import require_sizes, side
+from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.request import MOST_ROWS
-
-_RATES = (Fraction(1, 10**6), Fraction(10**6))
-"""What the rate times the side of a cell lies between: noise stays within some million cells, and is no constant 0."""
-
-_SIDES = (Fraction(1, 10**6), Fraction(1000))
-"""The side of a cell in km: from a millimeter on, and no larger than what a flat map shows."""
-
-_MOST_CELLS = 10**6
-"""So many cells along and up: a box of a thousand kilometers in meters."""
-
-_BLOCK = 1 << 18
-"""Places drawn at a time: some tens of megabytes."""
 
 
 def noisy_places(
@@ -75,34 +64,17 @@ def noisy_places(
     >>> bool(((48.7 < lat) & (lat < 49.0)).all()), lon.shape
     (True, (3,))
     """
-    region, step, rate = Box.of(box), _side(grid), _rate(epsilon)
+    region, step, rate = Box.of(box), side(grid, "km", True), _rate(epsilon)
     rows = cast(Any, rows_per_person)
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
         kind = f"be a whole number from 1 to {MOST_ROWS:,}"
         raise DivulgeError.of("rows_per_person", kind, "it", repr(rows)[:60])
-    a = rate * step / rows
-    if not _RATES[0] <= a <= _RATES[1]:
-        raise DivulgeError.of(
-            "grid", "have cells whose side times epsilon is from 1e-6 to 1e6 for each row", "it", f"{as_float(a):.3g}",
-            "take other cells.",
-        )  # fmt: skip
-    size = np.array(region.size(step))
-    if size.max() > _MOST_CELLS:
-        hint = "take larger cells or a smaller box."
-        raise DivulgeError.of("grid", f"have at most {_MOST_CELLS:,} cells along and up", "it", f"{size.max():,}", hint)
+    sides = (region.south, region.west, region.north, region.east)
+    noise = MetricNoise.of(("lat", "lon"), rate / rows, "km", step, sides)
+    require_sizes(noise.a, noise.size)
     cells = region.cells(lat, lon, step)
-    for i in range(0, len(cells), _BLOCK):
-        cells[i : i + _BLOCK] += planar_geometric_draws(a, len(cells[i : i + _BLOCK]))
-    return region.centers(np.clip(cells, 0, size - 1), step)
-
-
-def _side(grid: Any) -> Fraction:
-    """Return the side of a cell in km."""
-    size, unit = quantity(grid, "grid")
-    if unit != "km" or not _SIDES[0] <= size <= _SIDES[1]:
-        kind = "be a length from 0.001m to 1000km with its unit, such as 500m"
-        raise DivulgeError.of("grid", kind, "it", repr(grid)[:60])
-    return Fraction(size)
+    moved = PlacePart(noise).drawn(cells[:, 1] * noise.size[0] + cells[:, 0])
+    return region.centers(moved, step)
 
 
 def _rate(epsilon: Any) -> Fraction:

@@ -13,12 +13,14 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.files.channels import as_json
-from divulge.guarantees.catalog import as_guarantee
+from divulge.guarantees.catalog import as_guarantee, parse
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.guarantees.kinds.tables import TABLES
 from divulge.measures.robust import L1Ball, LowerBounded
 from divulge.model.channel import Channel
+from divulge.model.metrics.metric import Metric
+from divulge.model.metrics.quantities import rate
 from divulge.model.prior import Prior
 
 EngineName = Literal["local", "spark"]
@@ -141,18 +143,29 @@ def as_columns(column: Any) -> tuple[str, ...]:
     return columns
 
 
-def as_several(guarantee: Any) -> tuple[Guarantee, ...]:
-    """Return one or several guarantees, or none, as a tuple of Guarantee; not about groups or distances."""
+def as_several(guarantee: Any, distances: bool = False) -> tuple[Guarantee, ...]:
+    """Return one or several guarantees, or none, as a tuple of Guarantee; not of groups, and of distances if said."""
     several = guarantee if isinstance(guarantee, (list, tuple)) else [] if guarantee is None else [guarantee]
-    read = tuple(as_guarantee(one) for one in several)
+    read = tuple(map(_with_distance, several))
     for one in read:
         if isinstance(one, TABLES):
             hint = "divulge generalize (dv.generalize) coarsens a table until its groups keep it."
             raise DivulgeError.of("guarantee", "be about what is said of a person", "it", f"{one}, of groups", hint)
-        if isinstance(one, MetricPrivacy):
+        if isinstance(one, MetricPrivacy) and not distances:
             hint = (
-                "give the mechanism alone, of dv.mechanisms or dv.design(...).channel, which check decides; "
-                "dv.noisy_places draws noise on latitudes and longitudes."
+                "grid='500m' and box=... (--grid, --box) move places, or numbers, by exact noise; or give a mechanism "
+                "alone, of dv.mechanisms or dv.design(...).channel, which check decides."
             )
-            raise DivulgeError.of("guarantee", "be one without distances in a release", "it", str(one), hint)
+            raise DivulgeError.of("guarantee", "be without distances where no cells are laid", "it", str(one), hint)
     return read
+
+
+def _with_distance(one: Any) -> Guarantee:
+    """Return a guarantee; of text such as "metric=1/km" one about two points that are 1 apart, in the unit of the rate.
+
+    The grid of the release is the metric; what is promised about all of its cells is the same rate.
+    """
+    if not (isinstance(one, str) and one.partition("=")[0].strip() == "metric"):
+        return as_guarantee(one)
+    per = rate(one.partition("=")[2])[2]
+    return parse(one, Metric.line([0, 1], unit=per))

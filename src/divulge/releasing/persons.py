@@ -16,8 +16,10 @@ from divulge.files.tables.buffers import as_numbers
 from divulge.files.tables.source import Source, is_plain
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP
+from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.releasing.column import Release
 from divulge.releasing.planning.choosing import Chosen, choose
+from divulge.releasing.records.levels import rounded_up
 from divulge.releasing.records.receipt import whom
 from divulge.releasing.request import Request
 from divulge.units import nats_per
@@ -192,7 +194,7 @@ def protection(request: Request, source: Source, columns: Sequence[str]) -> Prot
                 "(--rows-per-person N) where answers change, of which N share the promise.",
             )  # fmt: skip
         return replace(every, protects=said | {"rows_per_person": 1})
-    said |= {"one_answer": True, "people": people.number, "squares": _rounded_up(int((rows**2).sum()))}
+    said |= {"one_answer": True, "people": people.number, "squares": rounded_up(int((rows**2).sum()))}
     first = np.zeros(len(people.of_row), dtype=bool)
     first[people.first] = True
     return Protection(source, some_rows(source, first), people, 1, 0, said)
@@ -216,12 +218,6 @@ def chosen_for(whose: Protection, request: Release, counted: Any, count: bool) -
         private += (f"{several} beyond the {whose.times} of a person that count were left out, drawn by chance.",)
     mechanisms = tuple(replace(one, times=whose.times, person=whom(whose.protects)) for one in found.mechanisms)
     return replace(found, mechanisms=mechanisms, private=private)
-
-
-def _rounded_up(count: int) -> int:
-    """Return a count with two digits, rounded up: it makes intervals wider, and tells less of who has many rows."""
-    unit = 10 ** max(len(str(count)) - 2, 0)
-    return -(-count // unit) * unit
 
 
 def refuse_two_answers(people: People, answers: np.ndarray) -> None:
@@ -402,6 +398,8 @@ def share(request: Release, times: int) -> Release:
 
 
 def _share(one: Guarantee, times: int) -> Guarantee:
+    if isinstance(one, MetricPrivacy):
+        return replace(one, epsilon=Fraction(one.epsilon) / times)
     if one.kind not in SHARED:
         raise DivulgeError.of(
             "guarantee", f"be {', '.join(SHARED)} where a person's rows share it", "it", one.kind,

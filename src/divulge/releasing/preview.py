@@ -27,7 +27,7 @@ from divulge.releasing.planning.choosing import Chosen, counted, stand_in
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.naming import str_of
-from divulge.releasing.records.receipt import Mechanism
+from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.request import Request, asking
 from divulge.units import Unit, nats_per
 
@@ -35,8 +35,11 @@ LEVELS = (0.5, 1.0, 2.0)
 """What is shown side by side: the strength that was asked for, half of it and twice as much."""
 
 CONFIDENCE = 0.95
+"""The probability with which all intervals of a preview hold at once: what survey offices usually state."""
 _BAR = 24
+"""Characters of a drawn interval: with name and numbers beside it, it fits in a line."""
 _MOST_DRAWN = 40
+"""Values of a picture, those that occur most: more names than a page has lines cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,13 @@ class Level:
         """Return plain data."""
         return {
             "asked": self.asked, "ldp": self.ldp / nats_per(unit), "stays": self.stays,
-            "values": [_plain(v, sum(v.count for v in self.values)) for v in self.values],
-            "by": {str_of(name): [_plain(v, sum(v.count for v in group)) for v in group]
+            "values": [_value_as_json(v, sum(v.count for v in self.values)) for v in self.values],
+            "by": {str_of(name): [_value_as_json(v, sum(v.count for v in group)) for v in group]
                    for name, group in self.groups.items()},
         }  # fmt: skip
 
 
-def _plain(value: Value, rows: int) -> dict[str, Any]:
+def _value_as_json(value: Value, rows: int) -> dict[str, Any]:
     return {
         "value": str_of(value.value), "count": value.count, "share": value.share, "half_width": value.half_width,
         "half_width_rows": value.half_width * rows, "stays": value.stays, "told_from_zero": value.told_from_zero,
@@ -263,8 +266,10 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
     ----------
     source, column, guarantee, protect, mechanism, epsilon, ratio, purpose, outcomes, prior, prior_from_data,
     values, other, rule_out, null_as, raise_small, time_limit, person, one_answer, rows_per_person, per_row, engine,
-    unit, delimiter, decimal, encoding, sheet, line_breaks, limits
+    unit, delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks, limits
         As for `release`.
+    protocol, grid, box : None
+        Reports, and places that are moved, are not previewed: their statement says how far they are off.
     by : str, optional
         A public column: the same for each of its values, with intervals that hold for all groups together.
     levels : numbers
@@ -309,6 +314,11 @@ def foresee(request: Any, source: Any = None, *, by: str | None = None, levels: 
 
 def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[float]) -> Preview:
     engine, null_as = request.engine, request.null_as
+    if request.protocol is not None or request.grid is not None:
+        raise DivulgeError.of(
+            "protocol" if request.grid is None else "grid", "be left out of a preview", "it", "given",
+            "the statement says how far estimates are off; dv.protocols.choose has all protocols side by side.",
+        )  # fmt: skip
     choice = resolved(request, source)
     columns, mechanism = choice.columns, choice.mechanism
     unstated = choice.epsilon is None and choice.ratio is None

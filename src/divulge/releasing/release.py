@@ -14,13 +14,14 @@ import numpy as np
 from divulge import __version__, stopping
 from divulge.errors import DivulgeError
 from divulge.files.opening import replacing
-from divulge.files.tables.source import Source
+from divulge.files.settings import current
+from divulge.files.tables.source import Source, is_plain
 from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.model.labels import text_of
+from divulge.releasing.beside import MOST_ROWS, beside
 from divulge.releasing.column import Release
-from divulge.releasing.drawing.sampling import draw
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Tally, counts_of
 from divulge.releasing.estimating.counting import by_spark
@@ -40,7 +41,7 @@ from divulge.releasing.persons import (
 from divulge.releasing.planning.choosing import Chosen, stand_in, with_counts
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.named import resolved
-from divulge.releasing.planning.plan import Faults, Part, Plan
+from divulge.releasing.planning.plan import Faults, Plan, part_of
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
 from divulge.releasing.records.ledger import Kept, recorded
@@ -88,6 +89,13 @@ def release(
         says what the release tells of S, also where that law is wrong.
     epsilon, ratio : float; Fraction, int or text, optional
         The strength of a mechanism that is given by its name: epsilon, or exactly e^epsilon.
+    protocol : str, optional
+        A frequency protocol in place of a matrix, for a column of many values: "auto", or "local-hashing" (any text,
+        without `values`), "hadamard", "projective", "randomized-response", "optimized-unary", "symmetric-unary". Each
+        value becomes a report; `estimate_frequencies` decodes them.
+    grid, box : text; (south, west, north, east) in degrees, (low, high), or text of them, optional
+        With a guarantee such as "metric=1/km": the side of a cell and the public region. Latitude and longitude, or one
+        number, are snapped to a cell, moved by exact noise, clamped, and go out as the middle of a cell.
     purpose : "statistics", "record" or "information"
         Estimates of least variance, from which frequencies can be estimated; each row as often right as can be; as much
         information as can be.
@@ -156,7 +164,8 @@ def release(
         signed; `divulge.verify` checks them.
     escape_formulas : bool
         Write cells of a CSV output that a spreadsheet takes for a formula, such as "=1+1", behind an apostrophe.
-    delimiter, decimal, encoding, sheet, line_breaks, limits : optional
+    delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks,
+    limits : optional
         How a file is read, as for `open_table`.
     progress : function of (rows done, rows in all or None), or False, optional
         In a notebook a bar is shown when it is not given, and none with False.
@@ -269,10 +278,21 @@ def _carried_out(
     found = _prepared(source, request)
     with found.entry(request) as entry:
         made = replace(found.made, together=entry.together, warnings=(*found.made.warnings, *entry.warnings))
-        for warning in (*made.warnings, *found.chosen.private, *entry.private):
+        total = made.guarantees if entry.total is None else entry.total["guarantees"]
+        for warning in (*made.warnings, *found.chosen.private, *entry.private, *_beside(found, request, total["ldp"])):
             warn(warning)
         engine, plan, outputs = found.engine, found.plan, found.outputs
         return _Run(engine, plan, made, outputs, request.force, progress, entry, found.chosen, papers, warn).publish()
+
+
+def _beside(found: _Prepared, request: Release, loss: float) -> Sequence[str]:
+    """Return what the columns that go out as they are add to all releases together, in words for the keeper alone."""
+    table = found.engine.source
+    if found.engine.reread is not None or not (table.rows or MOST_ROWS + 1) <= MOST_ROWS:
+        return ()
+    known = [name for name in found.plan.untouched if is_plain(table.schema.field(name).type)]
+    added = beside(table, request.columns, known, loss, request.null_as)
+    return () if added is None else added.words()
 
 
 def _prepared(source: Any, request: Release) -> _Prepared:
@@ -304,23 +324,25 @@ def _prepared(source: Any, request: Release) -> _Prepared:
         kept = tuple(name for name in (table.schema.names if kept is None else kept) if name != request.protect)
     chosen = chosen_for(whose, request, engine.counted, count)
     plan = Plan(
-        tuple(Part.of(part, request.null_as) for part in chosen.mechanisms), table.schema,
+        tuple(part_of(part, request.null_as) for part in chosen.mechanisms), table.schema,
         None if kept is None else tuple(kept), table.codable, _names(request),
     )  # fmt: skip
     for part in plan.parts:
-        for column, alphabet in zip(part.columns, part.outcomes.alphabets, strict=True):
+        for column in part.columns:
+            sinks.refuse_renamed(outputs.table, plan.renamed.get(column, column))
+        for column, alphabet in zip(part.columns, part.alphabets, strict=False):
             texts = [None if label == request.null_as else text_of(label) for label in alphabet.labels]
             if any(isinstance(label, float) and math.isinf(label) for label in alphabet.labels):
                 raise DivulgeError.of("source", f"hold finite numbers in column {column!r}", "one of them", "infinite")
             alone = len(plan.renamed) == 1 and not plan.untouched
-            sinks.refuse_renamed(outputs.table, plan.renamed.get(column, column))
             sinks.refuse_changed(outputs.table, column, texts, table.schema.field(column).type, alone)
     made = Receipt(
         mechanisms=chosen.mechanisms, guarantees=total(chosen.mechanisms), rows=0, source=table.name,
         output=None if outputs.table is None else outputs.table.name, null_as=request.null_as, untouched=plan.untouched,
         warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
-        purpose=request.purpose, asked=() if chosen.about else tuple(_plain(one) for one in request.kept),
+        purpose=request.purpose,
+        asked=() if chosen.about or request.grid is not None else tuple(_as_json(one) for one in request.kept),
         protects=whose.protects, answers=_answers(request, answers, chosen), about=chosen.about,
     )  # fmt: skip
     return _Prepared(engine, plan, outputs, chosen, made, opened)
@@ -330,18 +352,24 @@ def _answers(request: Release, answers: Answers | None, chosen: Chosen) -> dict[
     """Return where the list of answers is from: a list, mechanism or prior, or the table itself."""
     if answers is not None:
         return answers.to_dict()
+    if request.grid is not None:
+        return {"from": "list"}
+    if request.protocol is not None:
+        return {"from": "any" if chosen.mechanisms[0].protocol.of_text else "list"}
     given = {"none", "given"} >= {one.assumed.source for one in chosen.mechanisms}
     named = request.mechanism is not None and not isinstance(request.mechanism, str)
     return {"from": "list" if given or named else "table"}
 
 
-def _plain(guarantee: Any) -> dict[str, Any]:
+def _as_json(guarantee: Any) -> dict[str, Any]:
     return {key: value if isinstance(value, str) else float(value) for key, value in guarantee.to_dict().items()}
 
 
 def engine_of(source: Any, name: str) -> Engine:
     """Return what reads a table: this machine in a stream, or Spark."""
     if by_spark(source, name):
+        if current().group or current().one_spelling:
+            raise DivulgeError.of("group", "be left out with Spark", "it", "given", "prepare the table before.")
         from divulge.releasing.spark import engine
 
         return engine(source)
@@ -364,7 +392,7 @@ def _local(table: Source, whose: Protection | None = None) -> Engine:
 def _drawn_once(plan: Plan, table: Source, people: People) -> list[np.ndarray]:
     """Return one draw a person for each part of the plan; people with several answers are refused."""
     rows, faults = 0, Faults()
-    answers = [np.empty(len(people.of_row), dtype=np.int32) for _ in plan.parts]
+    answers = [np.empty(len(people.of_row), dtype=np.int64) for _ in plan.parts]
     for batch in table.batches(list(plan.protected), list(plan.protected)):
         end = rows + batch.num_rows
         for answer, coded in zip(answers, plan.secrets(plan.encoded(batch), faults), strict=True):
@@ -373,7 +401,7 @@ def _drawn_once(plan: Plan, table: Source, people: People) -> list[np.ndarray]:
     faults.refuse()
     for answer in answers:
         refuse_two_answers(people, answer)
-    return [draw(part.table, answer[people.first]) for part, answer in zip(plan.parts, answers, strict=True)]
+    return [part.drawn(answer[people.first]) for part, answer in zip(plan.parts, answers, strict=True)]
 
 
 def _streamed(

@@ -17,6 +17,7 @@ from divulge.files.forms import fits
 from divulge.files.opening import name_of, naming, replacing
 from divulge.files.settings import using
 from divulge.files.tables.source import Source
+from divulge.files.tables.tidying import columns_of, group_texts, rules_of
 from divulge.late import late
 from divulge.model.record import Record
 from divulge.model.shown import printable_json
@@ -46,6 +47,25 @@ class Reading(Record):
     decimal: Annotated[str | None, Option("The decimal sign of CSV, . or ,; else guessed.", metavar="C")] = None
     encoding: Annotated[str | None, Option("Of text, such as utf-8 or latin-1; else guessed.", metavar="NAME")] = None
     sheet: Annotated[str | None, Option("The sheet of a workbook, by name or number.", metavar="NAME")] = None
+    header: Annotated[
+        str | None,
+        Option("The row with the names of columns; 3-4: in two rows. Those above are left out.", metavar="N"),
+    ] = None
+    footer: Annotated[int | None, Option("Leave out so many rows at the end: totals, notes.", int, "N")] = None
+    number_names: Annotated[bool, Option("Columns of one name get numbers: day, day (2).", bool)] = False
+    one_spelling: Annotated[
+        Any,
+        Option("Texts there that differ in blanks, case or leading zeros are one value.", list[str], "C"),
+    ] = None
+    group: Annotated[
+        Any,
+        Option(
+            "Group values first, by ranges of a width (10000, 10000:0:90000), day, month, quarter, year, first:2 "
+            "letters, or rare:50 (fewer rows: other).",
+            list[str],
+            "C=RULE",
+        ),
+    ] = None
     line_breaks: Annotated[bool, Option("Cells of CSV may hold line breaks; else each line is a row.", bool)] = False
     limits: Annotated[
         str | None,
@@ -177,6 +197,16 @@ class Request(Recording, Writing, Reading, Protecting):
     def __post_init__(self) -> None:
         super().__post_init__()
         nats_per(self.unit)
+        read = {
+            "header": None if self.header is None else str(self.header), "group": group_texts(self.group) or None,
+            "one_spelling": columns_of(self.one_spelling) or None,
+        }  # fmt: skip
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+        rules_of(self.group)
+        for name in ("header", "footer", "number_names", "one_spelling", "group"):
+            if self.engine == "spark" and getattr(self, name):
+                raise DivulgeError.of(name, "be left out with Spark", "it", "given", "prepare the table before.")
         self._check_whose()
 
     def _check_whose(self) -> None:

@@ -51,22 +51,22 @@ def keeper(receipt: Receipt, chosen: Chosen, request: Release) -> bytes:
     found: dict[str, Any] = {
         "format": KEEPER,
         "note": _NOTE,
-        "counts": None if counts is None else [{"value": str_of(x), "count": n} for x, n in counts.items()],
+        "counts": None if not counts else [{"value": str_of(x), "count": n} for x, n in counts.items()],
         "receipt": json.loads(receipt.to_json(keeper=True)),
         "request": request.to_dict(strict=False),
         "for_the_keeper": list(chosen.private),
     }
-    if (about := full_report(receipt, chosen)) is not None:
-        found["report"] = about.to_dict()
-    return (printable_json(json.dumps(_plain(found), ensure_ascii=False, allow_nan=False)) + "\n").encode()
+    about = full_report(receipt, chosen)
+    found["report"] = None if about is None else about.to_dict()
+    return (printable_json(json.dumps(_as_json(found), ensure_ascii=False, allow_nan=False)) + "\n").encode()
 
 
 def full_report(receipt: Receipt, chosen: Chosen) -> Report | None:
     """Return the whole report, under the shares as counted; none of a release with several mechanisms."""
-    if chosen.counts is None or len(receipt.mechanisms) != 1:
+    if not chosen.counts or len(receipt.mechanisms) != 1:
         return None
     known = {str_of(x): n for x, n in chosen.counts.items()}
-    secrets = receipt.mechanisms[0].channel.secrets
+    secrets = receipt.matrix_of(receipt.columns).channel.secrets
     shares = [known.get(str_of(x), 0) for x in secrets]
     if not sum(shares):
         return None
@@ -74,16 +74,16 @@ def full_report(receipt: Receipt, chosen: Chosen) -> Report | None:
     return report(receipt, prior=prior, prior_source="counted from the released column itself")
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """Return a value as JSON can hold it."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_as_json(item) for item in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return _as_json(value.tolist())
     if isinstance(value, (date, time, timedelta)):
         return str_of(value)
     number = float(value)

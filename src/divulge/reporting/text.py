@@ -9,7 +9,9 @@ from divulge.model.shown import printable
 from divulge.reporting.blocks import Cards, Folded, Items, Picture, Rows, Section, Words
 
 _WIDTH = 100
+"""Characters of a line of prose: longer ones are hard to follow with the eye, shorter ones make reports longer."""
 _WIDEST = 32
+"""Characters of a cell of a table, beyond which it goes on below: seven columns of reports stay readable."""
 
 
 def as_text(sections: Sequence[Section]) -> str:

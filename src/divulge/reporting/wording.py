@@ -10,6 +10,7 @@ from divulge.model.shown import at_least, at_most, in_so_many, printable, promis
 from divulge.units import Unit, nats_per
 
 _LONGEST = 80
+"""Characters of a label in a report: a line; a longer one is cut, with dots that say so."""
 
 
 def label(value: Hashable) -> str:
@@ -49,7 +50,8 @@ def amount(value: Any) -> str:
 NO_BOUND = "no useful bound"
 """What stands in the place of an infinite number, or of one so large that nobody can read it."""
 
-_USELESS = 1e6
+MOST_TOLD = 1e6
+"""Bounds on factors from this one on are given as none: odds that rise a million times are certainty to any reader."""
 
 
 def bound(factor: Any) -> str:
@@ -60,7 +62,7 @@ def bound(factor: Any) -> str:
     >>> bound(2.7182), bound(3e12), bound(float("inf"))
     ('2.72', 'no useful bound', 'no useful bound')
     """
-    return at_most(factor) if exact.as_float(factor) < _USELESS else NO_BOUND
+    return at_most(factor) if exact.as_float(factor) < MOST_TOLD else NO_BOUND
 
 
 def share(value: Any) -> str:

@@ -1,1 +1,1 @@
-from .levels.hierarchies import Hierarchy as Hierarchy
+from .assess import Hierarchy as Hierarchy

@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.files.hierarchies import Hierarchy, as_hierarchy
 from divulge.files.tables.source import Source, is_plain
 from divulge.files.tables.table import open_table
 from divulge.model.entries import scalar
@@ -13,7 +14,6 @@ from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.tables.assessment import Assessment
 from divulge.tables.groups import MISSING, groups_of
-from divulge.tables.levels.hierarchies import Hierarchy, as_hierarchy
 
 
 def assess(

@@ -24,7 +24,7 @@ from divulge.tables.groups import Groups
 from divulge.tables.notes import caveats
 
 if TYPE_CHECKING:
-    from divulge.tables.levels.hierarchies import Hierarchy
+    from divulge.files.hierarchies import Hierarchy
 
 MOST_ENTRIES = 1 << 22
 """Entries of the joint of secret and group, each a Fraction: half a gigabyte; larger ones are not written out."""

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import number_of
+from divulge.files.hierarchies import Hierarchy
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.tables.assessment import Assessment
-from divulge.tables.levels.hierarchies import TOP, Hierarchy
+from divulge.tables.groups import Groups
 from divulge.tables.levels.search import Certificate
-from divulge.tables.notes import BEFORE, CHOSEN, PEOPLE
+from divulge.tables.notes import BEFORE, chosen, of_people
+from divulge.tables.reduction import NUMBERS, sizes, subjects
 
 FORMAT = "divulge generalization 1"
 
@@ -98,12 +100,10 @@ class Generalization(Tabled, Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """Against whom the numbers hold, and against whom they do not."""
-        rows = f" {number_of(self.suppressed, 'row')} have {TOP} in all known columns." if self.suppressed else ""
-        many = self.rows_per_person
-        each = (PEOPLE.format(rows=many, people=self.people),) if many > 1 else ()
         before = self.together["releases"] - 1 if self.together else 0
         others = (BEFORE.format(releases=number_of(before, "other release")),) if before else ()
-        return (*self.assessment.notes, CHOSEN + rows, *each, *others)
+        people = of_people(self.rows_per_person, self.people)
+        return (*self.assessment.notes, chosen(self.suppressed), *people, *others)
 
     @property
     def receipt(self) -> dict[str, Any]:
@@ -124,18 +124,21 @@ class Generalization(Tabled, Record):
             "groups": self.assessment.groups,
             "k": self.assessment.k,
             "people": self.people,
+            "sizes": sizes(self.assessment.by_group),
+            "subjects": subjects(self._subjects, self.guarantees),
             **self._about_secrets(),
             "notes": list(self.notes),
         }
 
+    @property
+    def _subjects(self) -> list[Groups]:
+        """The groups with all sensitive columns as one, and with each alone."""
+        return [one.by_group for one in (self.assessment, *self.assessment.alone)] if self.assessment.secret else []
+
     def _about_secrets(self) -> dict[str, Any]:
         """Return the extremes of what groups tell of the sensitive columns, exact, as text."""
         found = self.assessment
-        if not found.secret:
-            return {}
-        exactly = {"lift": found.lift, "least_lift": found.least_lift, "certainty": found.certainty,
-                   "certainty_beside_one": found.certainty_beside(1)}  # fmt: skip
-        return {name: str(value) for name, value in exactly.items()}
+        return {name: str(number(found.by_group).value) for name, number in NUMBERS.items()} if found.secret else {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for the keeper: groups of the certificate are those of the table as it was.

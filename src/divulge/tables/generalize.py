@@ -10,6 +10,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.hierarchies import TOP, Hierarchy, as_hierarchy, suggested
 from divulge.files.tables.buffers import of_texts
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
@@ -27,7 +28,6 @@ from divulge.releasing.request import Request, asking, run
 from divulge.tables.assess import assess, counted_apart
 from divulge.tables.generalization import Generalization
 from divulge.tables.groups import MISSING, Groups, groups_of
-from divulge.tables.levels.hierarchies import TOP, Hierarchy, as_hierarchy, suggested
 from divulge.tables.levels.lattice import Lattice
 from divulge.tables.levels.losses import loss_named
 from divulge.tables.levels.search import searched
@@ -89,7 +89,8 @@ def generalize(
         Of statement and codebook.
     force, receipt, sign, escape_formulas : optional
         As for `release`.
-    delimiter, decimal, encoding, sheet, line_breaks, limits : optional
+    delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks,
+    limits : optional
         How a file is read, as for `open_table`.
     warn : function of str, optional
         Gets what the keeper has to know before anything is written.

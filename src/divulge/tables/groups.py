@@ -7,13 +7,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from divulge.files.hierarchies import MISSING
 from divulge.model.record import Record
 from divulge.model.shown import Shown
 from divulge.releasing.estimating.contingency import Contingency, merged_by, packed
 from divulge.tables.order import ranks
-
-MISSING = "missing"
-"""What a missing value is called among the values of a column: a category of its own."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from divulge.errors import number_of
+from divulge.files.hierarchies import TOP
 from divulge.model.shown import percent
 from divulge.tables.columns import FEW
 
@@ -46,20 +47,43 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else "".join(quoted) or "none"
 
 
+def always(known: Sequence[str]) -> tuple[str, ...]:
+    """Return against whom numbers about some known columns hold, and against whom they do not."""
+    return HOLD.format(known=listed(known)), FURTHER, NOT_DP
+
+
+def few_rows(small: int, groups: int) -> tuple[str, ...]:
+    """Return what is said where groups have few rows.
+
+    Examples
+    --------
+    >>> few_rows(1, 2000)
+    ('1 group of 2,000 has fewer than 30 rows: their shares say little about other people.',)
+    """
+    if not small:
+        return ()
+    return (
+        f"{number_of(small, 'group')} of {groups:,} {'has' if small == 1 else 'have'} fewer than {FEW} rows: "
+        "their shares say little about other people.",
+    )
+
+
+def chosen(suppressed: int) -> str:
+    """Return what is said of the choice of levels, and of rows that lost all known columns."""
+    return CHOSEN + (f" {number_of(suppressed, 'row')} have {TOP} in all known columns." if suppressed else "")
+
+
+def of_people(rows: int, people: int) -> tuple[str, ...]:
+    """Return what is said where a person has several rows."""
+    return (PEOPLE.format(rows=rows, people=people),) if rows > 1 else ()
+
+
 def caveats(found: Any) -> tuple[str, ...]:
     """Return the sentences that stand with every assessment."""
-    notes = [
-        HOLD.format(known=listed(found.known)),
-        FURTHER,
-        NOT_DP,
-        EXACT.format(confidence=percent(found.confidence)),
-    ]
     small = int((found.by_group.sizes < FEW).sum())
-    if small:
-        notes.append(
-            f"{number_of(small, 'group')} of {found.groups:,} {'has' if small == 1 else 'have'} fewer than {FEW} rows: "
-            "their shares say little about other people."
-        )
+    notes = [
+        *always(found.known), EXACT.format(confidence=percent(found.confidence)), *few_rows(small, found.groups)
+    ]  # fmt: skip
     missing = [name for name, labels in zip(found.known, found.by_group.labels, strict=True) if None in labels]
     if missing:
         notes.append(

@@ -1,29 +1,11 @@
 """The order of the values of a column, the same for every order of rows: numbers by size, else texts; missing last."""
 
 from collections.abc import Hashable, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 
-from divulge.model.labels import text_of
-
-
-def number_of_label(label: Hashable) -> Decimal | None:
-    """Return the finite number that a label is or reads as, else None.
-
-    Examples
-    --------
-    >>> number_of_label("36.0"), number_of_label(7), number_of_label("7 cats"), number_of_label(True)
-    (Decimal('36.0'), Decimal('7'), None, None)
-    """
-    if isinstance(label, bool):
-        return None
-    try:
-        number = Decimal(str(label))
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None
+from divulge.model.labels import number_of_label, text_of
 
 
 def ranks(labels: Sequence[Hashable]) -> np.ndarray:

@@ -2,22 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from divulge import __version__, stopping
 from divulge.errors import DivulgeError, InputFileError
 from divulge.files.forms import fits, whole
+from divulge.files.hierarchies import Hierarchy
 from divulge.files.tables.source import Source
 from divulge.model.shown import printable_json
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import PAPERS, RECEIPT, Places, publish_together
 from divulge.releasing.output.signature import PART
+from divulge.releasing.records.levels import contradiction, readable
+from divulge.tables.columns import FEW
 from divulge.tables.generalization import FORMAT, Generalization
-from divulge.tables.levels.hierarchies import Hierarchy
+from divulge.tables.notes import always, chosen, few_rows, of_people
+from divulge.tables.reduction import SIZES, SUBJECT, contradictions
 from divulge.tables.request import Generalize
 
 CODEBOOK = "divulge codebook of groups 1"
@@ -27,7 +30,8 @@ Papers = Callable[[Generalization], Mapping[str, bytes]]
 
 _RECEIPT = {
     "format": FORMAT, "kind": "generalization", "known": [str], "secret": [str], "guarantees": [str],
-    "levels": {"*": whole}, "heights": {"*": whole}, "loss": str, "suppressed": whole, "rows": whole, "groups": whole,
+    "levels": {"*": whole}, "heights": {"*": whole}, "hierarchies": {"*": dict},
+    "sizes": SIZES, "subjects": [SUBJECT], "loss": str, "suppressed": whole, "rows": whole, "groups": whole,
     "k": whole,
     "people": whole, "protects": {"person": (None, str), "rows_per_person": whole}, "notes": [str],
     "lift?": str, "least_lift?": str, "certainty?": str, "certainty_beside_one?": str,
@@ -35,7 +39,7 @@ _RECEIPT = {
 
 
 def read_receipt(document: Any, place: str) -> dict[str, Any]:
-    """Return the receipt of a coarsened table in a document; what is none is refused.
+    """Return the receipt of a coarsened table in a document; what is none, or does not follow, is refused.
 
     Examples
     --------
@@ -48,43 +52,37 @@ def read_receipt(document: Any, place: str) -> dict[str, Any]:
         raise InputFileError(f"{place}: must be the receipt of a coarsened table; it is something else.")
     if found.pop("checksum", None) != _checksum(found):
         raise InputFileError(f"{place}: must be as it was written; its checksum does not fit: it has been edited.")
-    for what, holds in _consequences(found):
-        if not holds:
-            raise InputFileError(f"{place}: must say what follows from the rest of it: {what}; it has been edited.")
+    try:
+        _refuse_contradictions(found)
+    except Exception as error:  # what numbers that do not fit together may raise is open-ended
+        raise readable(place, error) from None
     return found
 
 
-def _consequences(found: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Yield what numbers of a receipt say of each other, in words, and whether they do."""
-    rows, k, people = found["rows"], found["k"], found["people"]
-    several = found["protects"]["rows_per_person"]
-    yield f"{found['groups']} groups of at least {k} rows are no more than {rows} rows", found["groups"] * k <= rows
-    yield f"{several} rows may be one person's", several >= 1
-    yield f"{k} rows are {people} people of at most {several} rows", people == -(-k // max(several, 1))
-    yield f"{found['suppressed']} suppressed rows are no more than {rows}", found["suppressed"] <= rows
-    levels, heights = found["levels"], found["heights"]
-    yield (
-        "levels are no more than heights",
-        levels.keys() == heights.keys() and all(levels[name] <= heights[name] for name in levels),
-    )
-    numbers = {name: _number(found[name]) for name in ("lift", "least_lift", "certainty", "certainty_beside_one")
-               if name in found}  # fmt: skip
-    for name, number in numbers.items():
-        yield f"{name} is a number of its range", number is not None and number >= 0 and (name == "lift" or number <= 1)
-    for text in found["guarantees"]:
-        kind, _, level = text.partition("=")
-        parameters = [_number(one) for one in level.split(":")]
-        yield f"{text!r} is a guarantee", bool(parameters) and None not in parameters
-        if kind == "k" and parameters[0] is not None:
-            yield f"{text} holds for groups of {people} people", people >= parameters[0]
-
-
-def _number(text: str) -> Fraction | None:
-    """Return the number that a text writes, and None where it writes none."""
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        return None
+def _refuse_contradictions(found: Mapping[str, Any]) -> None:
+    """Refuse a receipt in which something does not follow from the rest of it."""
+    rows, several, levels, heights = (found[name] for name in ("rows", "protects", "levels", "heights"))
+    each = several["rows_per_person"]
+    people = -(-found["k"] // each) if each else 0
+    if found["people"] != people:
+        raise contradiction(f"the least number of people of a group, of {each} rows at most", found["people"], people)
+    if levels.keys() != heights.keys() or set(levels) != set(found["known"]):
+        raise contradiction("the columns that have levels", ", ".join(levels), ", ".join(found["known"]))
+    for name, level in levels.items():
+        if level > heights[name]:
+            raise contradiction(f"the level of {name!r}", level, f"{heights[name]} at most")
+    for name, rule in found["hierarchies"].items():
+        if name not in heights or Hierarchy.from_dict(rule).height != heights[name]:
+            raise contradiction(f"the height of {name!r}", heights.get(name, "missing"), "another by its rule")
+    if found["suppressed"] > rows:
+        raise contradiction("the number of suppressed rows", found["suppressed"], f"{rows} at most")
+    for contradictory in contradictions(found):
+        raise contradiction(*contradictory)
+    small = sum(many for size, many in found["sizes"].items() if int(size) < FEW)
+    wanted = (*always(found["known"]), *few_rows(small, found["groups"]), chosen(found["suppressed"]),
+              *of_people(each, people))  # fmt: skip
+    if not set(wanted) <= set(found["notes"]):
+        raise DivulgeError("must say in its notes what its numbers say; one is missing, or says something else.")
 
 
 def _checksum(body: Mapping[str, Any]) -> str:
@@ -182,14 +180,14 @@ def published(
 
 
 def _json(found: Any) -> bytes:
-    return (printable_json(json.dumps(_plain(found), ensure_ascii=False, indent=1, allow_nan=False)) + "\n").encode()
+    return (printable_json(json.dumps(_as_json(found), ensure_ascii=False, indent=1, allow_nan=False)) + "\n").encode()
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _as_json(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_as_json(one) for one in value]
     if value is None or isinstance(value, (str, bool, int)):
         return value
     number = float(value) if hasattr(value, "__float__") else None

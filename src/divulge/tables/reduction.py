@@ -1,15 +1,22 @@
 """The joint of secret and group with the groups that decide a guarantee, all others merged into one outcome.
 
 Merging groups makes the lifts of the new one a convex combination of theirs, so that no kind that is the maximum over
-groups of a quasi-convex number rises by it: what holds for the groups at the extremes holds for all.
+groups of a quasi-convex number rises by it: what holds for the groups at the extremes holds for all. So a receipt holds
+the sizes of all groups, and of each subject (all sensitive columns as one, and each alone) the rows of every value, in
+all and in these groups: from that its numbers are computed again when it is read. No label is among them.
 """
 
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from divulge.errors import DivulgeError
+from divulge.files.forms import Form, Some, whole
+from divulge.guarantees.catalog import parse
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
@@ -80,3 +87,104 @@ def label(groups: Groups, place: int) -> Any:
     """Return the name of a group: the value of a known column, or a tuple of several."""
     values = tuple(MISSING if value is None else value for value in groups.group(place).values())
     return values[0] if len(values) == 1 else values
+
+
+SIZES: Form = {"*": whole}
+SUBJECT: Form = {"totals": Some(whole), "groups": Some({"*": whole})}
+
+MOST_ROWS = math.isqrt(models.MOST_SUM)
+"""Products of two counts fit into 64 bits."""
+
+NUMBERS = {
+    "lift": models.lift,
+    "least_lift": models.least_lift,
+    "certainty": models.certainty,
+    "certainty_beside_one": lambda groups: models.certainty_beside(groups, 1),
+}
+"""What is said of the sensitive columns together."""
+
+Contradiction = tuple[str, Any, Any]
+"""What does not follow: its name, what is said, and what it is."""
+
+
+def sizes(groups: Groups) -> dict[str, int]:
+    """Return how many groups there are of each size."""
+    return {str(size): many for size, many in sorted(Counter(groups.sizes.tolist()).items())}
+
+
+def subjects(several: Sequence[Groups], asked: Sequence[Guarantee]) -> list[dict[str, Any]]:
+    """Return the counts that decide what was asked and what is said beside it, of each subject."""
+    return [_counts(groups, asked) for groups in several]
+
+
+def _counts(groups: Groups, asked: Sequence[Guarantee]) -> dict[str, Any]:
+    chosen = {number(groups).group for number in NUMBERS.values()}
+    for one in asked:
+        if one.kind != "k":
+            deciding = extremes(groups, type(one))
+            chosen |= set(range(len(groups)) if deciding is None else deciding.tolist())
+    rows = {tuple(groups.dense(place, place + 1)[0].tolist()) for place in chosen}
+    listed = [{str(value): many for value, many in enumerate(row) if many} for row in sorted(rows)]
+    return {"totals": groups.totals.tolist(), "groups": listed}
+
+
+def contradictions(found: Mapping[str, Any]) -> Iterator[Contradiction]:
+    """Yield what a receipt says of its groups and guarantees that does not follow from its sizes and counts."""
+    counts = {_whole(size): many for size, many in found["sizes"].items()}
+    pairs = {
+        "rows": (found["rows"], sum(size * many for size, many in counts.items())),
+        "groups": (found["groups"], sum(counts.values())),
+        "k": (found["k"], min((size for size, many in counts.items() if many), default=0)),
+        "the number of sensitive columns": (len(found["subjects"]), _subjects(found["secret"])),
+    }
+    yield from ((what, said, is_) for what, (said, is_) in pairs.items() if said != is_)
+    if not 0 < found["rows"] <= MOST_ROWS or 0 in counts:
+        yield "rows", found["rows"], f"1 to {MOST_ROWS}"
+        return
+    several = [_groups(one, found["rows"], counts) for one in found["subjects"]]
+    for name, number in NUMBERS.items() if several else ():
+        value = number(several[0]).value
+        if found.get(name) != str(value):  # as it is written: a text such as 1e99999999 is never made a number
+            yield name, found.get(name, "missing"), value
+    joints = [joint_of(groups, np.arange(len(groups))) for groups in several]
+    for text in found["guarantees"]:
+        asked = parse(text)
+        if asked.kind == "k":
+            if found["people"] < asked.values()["k"]:
+                yield text, asked.values()["k"], found["people"]
+            continue
+        if not joints:
+            yield text, "promised", "about no sensitive column"
+        for verdict in map(asked.holds_for, joints):
+            if not verdict.holds:
+                yield f"the level of {asked.kind}", text.partition("=")[2], verdict.measured
+
+
+def _subjects(secret: Sequence[str]) -> int:
+    """Return how many subjects there are: several columns together, and each alone."""
+    return len(secret) + (len(secret) > 1)
+
+
+def _groups(found: Mapping[str, Any], rows: int, counts: Mapping[int, int]) -> Groups:
+    """Return the groups of a subject, all others as one; refuse counts that are not those of so many rows."""
+    totals = np.array(found["totals"], dtype=np.int64)
+    listed = np.zeros((len(found["groups"]), len(totals)), dtype=object)
+    for row, group in zip(listed, found["groups"], strict=True):
+        for value, many in group.items():
+            row[_whole(value)] = many
+    rest = totals - listed.sum(axis=0)
+    lacking = [size for size in listed.sum(axis=1).tolist() if size not in counts]
+    if sum(totals.tolist()) != rows or (rest < 0).any() or lacking or (totals == 0).any():
+        raise DivulgeError("must have the counts of its groups and rows among its subjects; it has been edited.")
+    matrix = (np.vstack([listed, rest]) if rest.any() else listed).astype(np.int64)
+    group, value = np.nonzero(matrix)
+    places = tuple(range(len(matrix)))
+    return Groups(("group",), ("value",), (places,), tuple(range(len(totals))), np.array(places)[:, None], group, value,
+                  matrix[group, value])  # fmt: skip
+
+
+def _whole(text: str) -> int:
+    """Return the whole number that a key writes."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise ValueError("no whole number")
+    return int(text)

@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from divulge.errors import DivulgeError
+from divulge.files.hierarchies import as_hierarchy
 from divulge.guarantees.guarantee import Guarantee
 from divulge.releasing.options import Option
 from divulge.releasing.request import Request, typed
 from divulge.tables.assess import columns_of, mapping_of
 from divulge.tables.levels.conditions import guarantees_of
-from divulge.tables.levels.hierarchies import as_hierarchy
 from divulge.tables.levels.losses import loss_named
 
 Names = str | Sequence[str]

@@ -16,7 +16,7 @@ from divulge.designing.master.restricted_master import Dual
 from divulge.designing.polytope.vertices import pair_utility
 from divulge.designing.pricing.enumeration import Enumeration
 from divulge.designing.pricing.problem import Problem
-from divulge.designing.pricing.relaxation import Maxima, SplittableRelaxation, divided
+from divulge.designing.pricing.relaxation import Levels, Maxima, SplittableRelaxation, divided
 from divulge.designing.start.randomized_rounding import randomly_rounded, sampled
 
 KINDS: dict[str, Any] = {
@@ -130,7 +130,7 @@ def test_ranges_have_their_largest_entries() -> None:
     values = rng.normal(size=37)
     maxima = Maxima(values)
     first, last = rng.integers(0, 38, 300), rng.integers(0, 38, 300)
-    found = maxima.within(first, last)
+    found = maxima.largest_between(first, last)
     for at, a, b in zip(found.tolist(), first.tolist(), last.tolist(), strict=True):
         assert at == (-1 if a >= b else a + int(np.argmax(values[a:b])))
 
@@ -164,3 +164,22 @@ def test_a_bound_on_the_lift_that_the_ratio_implies_adds_no_vertices() -> None:
     p = np.full(60, 1 / 60) * np.linspace(0.5, 1.5, 60)
     assert not problem_of(p / p.sum(), [dv.LDP(8)]).shape.boxes
     assert problem_of(p / p.sum(), [dv.LDP(3), dv.PML(1)]).shape.boxes
+
+
+def test_cells_of_rounding_are_not_cut_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a capacity of 1 + 1e-6 no cell is ruled out, and each round had twice as many: gigabytes for two secrets."""
+    sizes: list[int] = []
+    cells = Levels.cells
+
+    def counted(self: Levels, ends: np.ndarray, value: np.ndarray) -> np.ndarray:
+        sizes.append(ends.shape[1])
+        assert sizes[-1] <= 1 << 16
+        return cells(self, ends, value)
+
+    monkeypatch.setattr(Levels, "cells", counted)
+    prior, asked = [0.7943088645578555, 0.2056911354421444], dv.guarantees.MaximalLeakage(1e-6)
+    best = dv.design(prior, asked, utility="chi-squared")
+    found = dv.design(prior, asked, utility="chi-squared", method="column-generation")
+    assert sizes
+    assert found.utility == pytest.approx(best.utility, rel=1e-6)
+    assert best.utility <= found.bound <= best.utility * (1 + 1e-6)

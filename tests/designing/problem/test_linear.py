@@ -325,3 +325,15 @@ def test_the_truth_is_told_as_often_by_the_relaxation_as_by_the_program(guarante
         assert found.bound >= program.utility
         assert abs(found.utility - program.utility) < 1e-8
     assert closed >= 2
+
+
+def test_a_program_that_is_too_large_for_the_time_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Giving 90,000 entries to a solver takes longer than .1 s: what says nothing comes back, with a bound."""
+    p = np.random.default_rng(1).dirichlet(np.ones(300))
+    best = dv.design(p[:20] / p[:20].sum(), "pml=1", "pmc=0.5", utility="error", time_limit=20)
+    assert best.utility - best.bound < 1e-6
+    monkeypatch.setattr(
+        "divulge.designing.linear.score_program._program", lambda _: pytest.fail("the program is built")
+    )
+    found = dv.design(p, "pml=1", "pmc=0.5", utility="error", time_limit=0.1)
+    assert found.bound <= found.utility == pytest.approx(1 - p.max())

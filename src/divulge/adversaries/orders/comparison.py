@@ -112,7 +112,7 @@ class Comparison(Record):
             **{
                 name: {
                     "safer": self.safer(name),
-                    "adversaries": [_told(one, *names) for one, names in _failed(pair)],
+                    "adversaries": [_side_as_json(one, *names) for one, names in _failed(pair)],
                 }
                 for name, pair in orders.items()
             },
@@ -144,7 +144,7 @@ def _failed(pair: tuple[Refinement, Refinement]) -> list[tuple[Refinement, tuple
     return [(one, names) for one, names in zip(pair, (("A", "B"), ("B", "A")), strict=True) if not one.holds]
 
 
-def _told(one: Refinement, less: str, more: str) -> dict[str, Any]:
+def _side_as_json(one: Refinement, less: str, more: str) -> dict[str, Any]:
     gain = one.gain
     if gain is None or one.prior is None or one.vulnerability is None:
         return {"leaks_more": more}

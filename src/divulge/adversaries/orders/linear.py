@@ -18,7 +18,11 @@ from divulge.extras import require
 
 _HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _SEEN = 1e-9
-_OVER, _INFEASIBLE = 1, 2
+"""An entry above it counts as used: ten times what HiGHS, with these tolerances, is off. A wrong guess is noticed."""
+_OVER = 1
+"""SciPy's status of a program whose time, or whose number of steps, is over."""
+_INFEASIBLE = 2
+"""SciPy's status of a program that has no solution."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -227,7 +227,7 @@ def _inners(channel: Channel) -> _Inners:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _Factor:
     """z with parts z = whole up to `error`, or prices that separate them."""
 
     holds: bool
@@ -236,7 +236,7 @@ class _Found:
     prices: np.ndarray | None = None
 
 
-def _made_of(parts: np.ndarray, whole: np.ndarray, tolerance: Any, *, rows_sum: bool, until: float) -> _Found:
+def _made_of(parts: np.ndarray, whole: np.ndarray, tolerance: Any, *, rows_sum: bool, until: float) -> _Factor:
     """Return z >= 0 with parts z = whole, whose rows (or columns) sum to 1.
 
     The solution by least squares, which is the only one for independent parts, is tried before the linear program.
@@ -275,7 +275,7 @@ def _made_of(parts: np.ndarray, whole: np.ndarray, tolerance: Any, *, rows_sum: 
 
 def _descended(
     accept: "_Proof | _Check", floats: tuple[np.ndarray, np.ndarray], axis: int, tolerance: Any
-) -> _Found | None:
+) -> _Factor | None:
     """Return the answer for many variables, where descent finds a proof of it, else None."""
     z, prices = nearest_by_descent(*floats, axis, float(tolerance))
     found = accept(_distributions(z, axis))
@@ -310,9 +310,9 @@ class _Check:
     whole: np.ndarray
     tolerance: float
 
-    def __call__(self, z: np.ndarray) -> _Found:
+    def __call__(self, z: np.ndarray) -> _Factor:
         error = float(abs(self.parts @ z - self.whole).max())
-        return _Found(error <= self.tolerance, error, z)
+        return _Factor(error <= self.tolerance, error, z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,7 +350,7 @@ class _Proof:
             return False, None
         return True, exact.to_fractions(z) if parts * z == whole else None
 
-    def __call__(self, z: np.ndarray) -> _Found:
+    def __call__(self, z: np.ndarray) -> _Factor:
         alone, exactly = self.only
         if not alone:
             exactly = supported(self.system, self.target, z.ravel())
@@ -358,8 +358,8 @@ class _Proof:
         elif exactly is not None and not bool((exactly >= 0).all()):
             exactly = None
         if exactly is not None:
-            return _Found(True, Fraction(0), exactly)
-        return _Found(False, _Check(exact.as_floats(self.parts), exact.as_floats(self.whole), 0)(z).error, z)
+            return _Factor(True, Fraction(0), exactly)
+        return _Factor(False, _Check(exact.as_floats(self.parts), exact.as_floats(self.whole), 0)(z).error, z)
 
     def negative(self) -> Iterator[np.ndarray]:
         """Yield the prices that a negative weight gives where the parts are independent and make the whole with it."""
@@ -376,14 +376,14 @@ class _Proof:
         prices[:, k] = -row[:, 0]
         yield prices
 
-    def refuted(self, found: _Found, prices: np.ndarray) -> _Found:
+    def refuted(self, found: _Factor, prices: np.ndarray) -> _Factor:
         """Return exact prices that separate, from those of the float program or from rational arithmetic alone."""
         for candidate in (*_simple(prices), *self.negative()):
             if _separates(candidate, self.parts, self.whole, self.axis):
                 return replace(found, prices=candidate)
         z, multipliers = cheapest(self.system, self.target)
         if z is not None:
-            return _Found(True, Fraction(0), z.reshape(found.z.shape))
+            return _Factor(True, Fraction(0), z.reshape(found.z.shape))
         return replace(found, prices=multipliers[: self.whole.size].reshape(self.whole.shape))
 
 

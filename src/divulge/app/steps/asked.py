@@ -8,9 +8,11 @@ from typing import Any
 from divulge import datasets
 from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
+from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import how, table
 from divulge.app.steps.preview import ready
+from divulge.guarantees import LDP, guarantee_for_posterior
 from divulge.releasing.request import Request
 
 FORMATS = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
@@ -23,6 +25,8 @@ class Form:
     ending: str = "csv"
     keep: tuple[str, ...] = ()
     language: str = "en"
+    budget: str = ""
+    """What all releases together may come to: people in 100 for a column, an epsilon for statistics."""
 
     @classmethod
     def of(cls, form: Any, session: Session) -> "Form":
@@ -32,7 +36,9 @@ class Form:
             raise Refused(400, "Choose one of the formats.")
         ticked = set(form.getlist("keep"))
         keep = [c["name"] for c in known["data"]["columns"] if c["name"] in ticked and c["name"] != known["secret"]]
-        return cls(ending, tuple(keep), "de" if form.get("language") == "de" else "en")
+        budget = str(form.get("budget") or "").strip()
+        budget = number_in(budget, "Give the budget as a number.") if budget else ""
+        return cls(ending, tuple(keep), "de" if form.get("language") == "de" else "en", budget)
 
 
 def request(session: Session, form: Form, ledger: str | None) -> Request:
@@ -44,6 +50,7 @@ def request(session: Session, form: Form, ledger: str | None) -> Request:
         **reading["options"], "language": form.language, "ledger": ledger,
         **({} if ledger is None else {"source_name": data["name"]}),
     }  # fmt: skip
+    common |= {"budget": budget} if (budget := _budget(form, session)) else {}
     if known["how"]["way"] == "table":
         asked = table.arguments(session)
         statistics = [work.statistic(one) for one in asked["asked"]]
@@ -53,6 +60,21 @@ def request(session: Session, form: Form, ledger: str | None) -> Request:
     name = known["secret"] if known["secret"].isalnum() and len(known["secret"].encode()) <= 60 else "column"
     choice = how.options(session, known["how"]["way"], known["aim"])
     return Request.of("release", source, f"{name}_perturbed.{form.ending}", keep=list(form.keep), **choice, **common)
+
+
+def _budget(form: Form, session: Session) -> str | None:
+    """Return what all releases together may come to, as a guarantee; None where nothing is said."""
+    if not form.budget:
+        return None
+    most = float(form.budget)
+    if session.choices["how"]["way"] == "table":
+        if not 0 < most <= 1000:
+            raise Refused(400, "Give a budget as an epsilon above 0.")
+        return f"dp={form.budget}"
+    before = session.choices["aim"]["before"]
+    if not before < most < 100:
+        raise Refused(400, f"Give a budget between {before:g} and 100 in 100: it is what {before:g} in 100 may become.")
+    return how.str_exactly(guarantee_for_posterior(LDP, before / 100, most / 100))
 
 
 def printed(asked: Request) -> dict[str, str]:
@@ -77,10 +99,10 @@ async def take_form(pages: Any, request_: Any) -> Any:
     session = ready(pages, request_)
     async with request_.form(max_fields=MOST_FIELDS) as form:
         session.choices["form"] = Form.of(form, session)
-    return found(pages, request_)
+    return answer(pages, request_)
 
 
-def found(pages: Any, request_: Any) -> Any:
+def answer(pages: Any, request_: Any) -> Any:
     """What the release comes to, before anything is drawn."""
     session = ready(pages, request_)
     known = session.choices
@@ -95,4 +117,4 @@ def found(pages: Any, request_: Any) -> Any:
     return pages.part(session, "asked", job, "_asked.html", lambda told: {"found": told, **papers})
 
 
-ROUTES = [("POST", "asked", take_form), ("GET", "asked/found", found)]
+ROUTES = [("POST", "asked", take_form), ("GET", "asked/found", answer)]

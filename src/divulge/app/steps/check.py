@@ -56,7 +56,7 @@ async def take_compare(pages: Any, request: Any) -> Any:
     return pages.to(session, "check")
 
 
-def found(pages: Any, request: Any) -> Any:
+def answer(pages: Any, request: Any) -> Any:
     """The answer to what was asked last."""
     session = pages.session(request)
     asked = session.choices.get("check")
@@ -77,5 +77,5 @@ ROUTES = [
     ("POST", "check/audit", take_audit),
     ("POST", "check/receipt", take_receipt),
     ("POST", "check/compare", take_compare),
-    ("GET", "check/found", found),
+    ("GET", "check/found", answer),
 ]

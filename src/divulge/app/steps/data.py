@@ -1,5 +1,7 @@
 """Step 1: a file, its columns, which one is sensitive, and what the others say about it already."""
 
+import contextlib
+import json
 import secrets
 from pathlib import Path
 from typing import Any
@@ -7,15 +9,21 @@ from typing import Any
 from divulge import datasets
 from divulge.app import figures, work
 from divulge.app.guard import MOST_FIELDS, Refused
+from divulge.app.jobs import PATIENCE
 from divulge.app.sessions import Session
+from divulge.errors import DivulgeError
 from divulge.files.formats import TABLES, endings
+from divulge.files.settings import Settings
+from divulge.files.tables.layout import Layout
 from divulge.files.tables.table import open_table
 from divulge.model.shown import printable
 from divulge.releasing.persons import repeated
+from divulge.releasing.planning.listed import OTHER
 from divulge.releasing.request import MOST_ROWS
 
 ENDINGS = " ".join(endings(TABLES))
-OPTIONS = ("delimiter", "decimal", "encoding", "sheet")
+OPTIONS = ("delimiter", "decimal", "encoding", "sheet", "header")
+"""Options of reading that are typed as text."""
 
 
 def choose_census(session: Session) -> None:
@@ -25,7 +33,10 @@ def choose_census(session: Session) -> None:
 
 def _begin(session: Session, path: Path, name: str, options: dict[str, Any]) -> None:
     session.forget(*session.jobs)
+    same = session.choices.get("reading", {}).get("path") == str(path)
+    kept = {name: session.choices[name] for name in ("proposed",) if same and name in session.choices}
     session.choices.clear()
+    session.choices |= kept
     session.choices["reading"] = {
         "path": str(path),
         "name": name,
@@ -66,9 +77,66 @@ def columns(pages: Any, request: Any) -> Any:
 
     def known(found: dict[str, Any]) -> dict[str, Any]:
         session.choices["data"] = found
-        return {"found": found}
+        rules = rules_in(session)
+        proposed = session.choices.setdefault("proposed", {})  # a grouped column keeps the groups offered before
+        proposed |= {column["name"]: column["groups"] for column in found["columns"] if column["name"] not in rules}
+        proposed |= {name: [(rule, rule)] for name, rule in rules.items() if name not in proposed}
+        return {"found": found, "rules": rules, "proposed": proposed,
+                "spelled": session.choices["reading"]["options"].get("one_spelling", ())}  # fmt: skip
 
     return pages.part(session, "data", _ingest(session), "_columns.html", known)
+
+
+def rules_in(session: Session) -> dict[str, str]:
+    """Return how columns are grouped: {column: rule}."""
+    several = session.choices["reading"]["options"].get("group", ())
+    return {name: rule for name, _, rule in (one.rpartition("=") for one in several)}
+
+
+def looked(pages: Any, request: Any) -> Any:
+    """The first and the last rows as they stand in the file, with what is taken for names and what is left out."""
+    session = pages.session(request)
+    if "reading" not in session.choices:
+        raise Refused(404, "Choose a file first.")
+    reading = session.choices["reading"]
+    job = session.job("looked", work.looked, path=reading["path"], options=reading["options"])
+
+    def shown(found: Any) -> dict[str, Any]:
+        options = reading["options"]
+        ingested = session.jobs.get("data")
+        failed = ingested is not None and ingested.wait(PATIENCE) and ingested.error is not None
+        used = Layout()
+        with contextlib.suppress(DivulgeError):
+            used = Layout.of(Settings(header=options.get("header"), footer=options.get("footer")))
+        guess = found.layout if found is not None else Layout()
+        return {"found": found, "options": options, "used": used, "guess": guess,
+                "open": failed or ("header" not in options and guess != used and guess != Layout())}  # fmt: skip
+
+    return pages.part(session, "looked", job, "_looked.html", shown)
+
+
+async def take_reading(pages: Any, request: Any) -> Any:
+    """Read the same file again, as the visitor says."""
+    session = pages.session(request)
+    if "reading" not in session.choices:
+        raise Refused(409, "Choose a file first.")
+    async with request.form(max_fields=MOST_FIELDS) as form:
+        options: dict[str, Any] = {key: str(form[key])[:40] for key in OPTIONS if form.get(key)}
+        footer = str(form.get("footer") or "0").strip()
+        if not (footer.isascii() and footer.isdigit() and len(footer) < 5):
+            raise Refused(400, "Say how many rows at the end are no part of the table: a whole number.")
+        options |= {"footer": int(footer)} if int(footer) else {}
+        if form.get("sheet") != form.get("seen"):  # of another sheet nobody has seen the rows yet
+            options = {name: value for name, value in options.items() if name not in ("header", "footer")}
+        options |= {"number_names": True} if form.get("number_names") else {}
+        spelled = [str(name) for name in form.getlist("one_spelling")]
+        options |= {"one_spelling": tuple(spelled)} if spelled else {}
+        groups = [f"{name.removeprefix('group:')}={rule}" for name, rule in form.items()
+                  if name.startswith("group:") and rule]  # fmt: skip
+        options |= {"group": tuple(groups)} if groups else {}
+    reading = session.choices["reading"]
+    _begin(session, Path(reading["path"]), reading["name"], options)
+    return pages.to(session, "data")
 
 
 async def take_upload(pages: Any, request: Any) -> Any:
@@ -101,7 +169,7 @@ async def take_secret(pages: Any, request: Any) -> Any:
         secret = str(form.get("secret", ""))
         if secret not in known or not known[secret]["values"]:
             raise Refused(400, "Choose the column that is sensitive.")
-        whose = _whose(form, known, secret)
+        whose, answers = _whose(form, known, secret), _answers(form)
         public = [name for name in form.getlist("public") if name in known and name != secret]
     for name in ("noticed", "ticked"):
         session.choices.pop(name, None)
@@ -113,14 +181,38 @@ async def take_secret(pages: Any, request: Any) -> Any:
             session.choices |= {"ticked": secret, "public": public}
             return pages.to(session, "data#whose")
     known_ = session.choices
-    changed = known_.get("secret") != secret or known_.get("whose", {}) != (whose or {})
-    session.choices["whose"] = whose or {}
-    session.choices |= {"secret": secret, "public": public}
+    asked = {"secret": secret, "whose": whose or {}, "answers": answers}
+    changed = any(known_.get(name, {}) != said for name, said in asked.items())
+    if changed:
+        session.choices |= asked | {"list": _written(session, secret, answers["listed"]) if answers else None}
+    session.choices["public"] = public
     if changed:
         for name in ("draft", "aim", "how", "table", "going", "papers"):
             session.choices.pop(name, None)
         session.forget(*(name for name in session.jobs if name != "data"))
     return pages.to(session, "data#map")
+
+
+MOST_ANSWERS = 1000
+"""So many answers can be typed."""
+
+
+def _answers(form: Any) -> dict[str, Any]:
+    """Return the answers that there can be, and what any other counts as; nothing where they are those of the table."""
+    if form.get("answers") != "typed":
+        return {}
+    listed = list(dict.fromkeys(filter(None, map(str.strip, str(form.get("typed", "")).splitlines()))))
+    if not 2 <= len(listed) <= MOST_ANSWERS:
+        raise Refused(400, f"Write the answers that there can be, one a line: from 2 to {MOST_ANSWERS:,}.")
+    return {"listed": listed, "other": str(form.get("other", "")).strip() or OTHER}
+
+
+def _written(session: Session, secret: str, listed: list[str]) -> Path:
+    """Write a list of answers to a file of the session, as a request reads it."""
+    path = session.folder / secrets.token_hex(4) / "answers.json"
+    path.parent.mkdir(mode=0o700)
+    path.write_text(json.dumps({secret: listed}, ensure_ascii=False), encoding="utf-8")
+    return path
 
 
 def _whose(form: Any, known: dict[str, Any], secret: str) -> dict[str, Any] | None:
@@ -160,6 +252,8 @@ def exposed(pages: Any, request: Any) -> Any:
 ROUTES = [
     ("GET", "data", show),
     ("GET", "columns", columns),
+    ("GET", "looked/found", looked),
+    ("POST", "reading", take_reading),
     ("POST", "upload", take_upload),
     ("POST", "census", take_census),
     ("POST", "secret", take_secret),

@@ -60,6 +60,8 @@ def options(session: Session, way: str, wanted: Mapping[str, Any], prior: str | 
         given["prior"] = prior
     label = aim.secret(session)["null_as"]
     more = session.choices.get("whose", {}) | ({} if label is None else {"null_as": label})
+    if answers := session.choices.get("answers"):
+        more = more | {"values": str(session.choices["list"]), "other": answers["other"]}
     return {"column": session.choices["secret"], **given, **more}
 
 
@@ -177,6 +179,9 @@ async def take(pages: Any, request: Any) -> Any:
         way, prior = str(form.get("way", "")), str(form.get("prior", "uniform"))
         if way not in WAYS or prior not in PRIORS:
             raise Refused(400, "Choose one of the ways.")
+        if prior == "counted" and session.choices.get("answers"):
+            raise Refused(400, "Shares that are counted in this table tell which answers occur: take others, or take "
+                               "the answers of the table on the first page.")  # fmt: skip
         session.choices["prior"] = prior
         session.choices["how"] = {"way": way}
     return pages.to(session, "preview")

@@ -22,13 +22,13 @@ def show(pages: Any, request: Any) -> Any:
     return pages.page("preview.html", ready(pages, request), "preview")
 
 
-def found(pages: Any, request: Any) -> Any:
+def answer(pages: Any, request: Any) -> Any:
     """The preview of the way that was chosen."""
     session = ready(pages, request)
     known = session.choices
     if known["how"]["way"] == "table":
         job = session.job("preview", work.simulate_statistics, **table.simulated(session))
-        return pages.part(session, "preview", job, "_table_preview.html", told)
+        return pages.part(session, "preview", job, "_table_preview.html", statistics)
     wanted = how.options(session, known["how"]["way"], known["aim"])
     job = session.job("preview", work.simulate, path=known["data"]["path"], choice=wanted)
     return pages.part(session, "preview", job, "_preview.html", pictured)
@@ -43,7 +43,7 @@ PICTURED = 30
 """So many groups are drawn."""
 
 
-def told(found: dict[str, Any]) -> dict[str, Any]:
+def statistics(found: dict[str, Any]) -> dict[str, Any]:
     """Return the simulated statistics by what they are, small groups first, with a picture of the first kind."""
     kinds: dict[str, list[dict[str, Any]]] = {}
     for one in found["statistics"]:
@@ -60,4 +60,4 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
             "blank": blank}  # fmt: skip
 
 
-ROUTES = [("GET", "preview", show), ("GET", "preview/found", found)]
+ROUTES = [("GET", "preview", show), ("GET", "preview/found", answer)]

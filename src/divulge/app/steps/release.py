@@ -10,6 +10,7 @@ from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.steps import asked, programs, table
 from divulge.app.steps.preview import ready
+from divulge.releasing.column import Release
 
 PUBLIC = {
     "archive": "all of these in one file",
@@ -29,7 +30,8 @@ def show(pages: Any, request: Any) -> Any:
     known = session.choices
     context: dict[str, Any] = {"formats": asked.FORMATS, "public": PUBLIC, "table": known["how"]["way"] == "table"}
     others = [c["name"] for c in known["data"]["columns"] if c["name"] != known["secret"]]
-    context |= {"shown": _shown(session), "others": others, "kept": known.get("form", asked.Form()).keep}
+    context |= {"shown": _shown(session), "others": others, "kept": known.get("form", asked.Form()).keep,
+                "budget": known.get("form", asked.Form()).budget}  # fmt: skip
     if context["table"]:
         wanted = table.current(session)
         context |= {"names": [table.named(one, wanted["by"]) for one in wanted["statistics"]], "asked": wanted,
@@ -79,7 +81,7 @@ def _work(pages: Any, session: Any, form: asked.Form) -> dict[str, Any]:
             "what": asked.named(session, made)}  # fmt: skip
 
 
-def found(pages: Any, request: Any) -> Any:
+def answer(pages: Any, request: Any) -> Any:
     """The files, when they are written."""
     session = ready(pages, request)
     known = session.choices
@@ -93,6 +95,8 @@ def found(pages: Any, request: Any) -> Any:
             known["papers"] = found["papers"] | programs.written(
                 Path(going["arguments"]["folder"]), going["printed"]["script"]
             )
+            if isinstance(going["arguments"]["asked"], Release) and going["arguments"]["asked"].values is not None:
+                known["papers"]["answers.json"] = str(going["arguments"]["asked"].values)
         return {"found": found | {"what": going["what"]}, "public": PUBLIC, **going["printed"]}
 
     response = pages.part(session, "release", job, "_files.html", published)
@@ -113,6 +117,6 @@ async def take_again(pages: Any, request: Any) -> Any:
 ROUTES = [
     ("GET", "release", show),
     ("POST", "release", take),
-    ("GET", "release/found", found),
+    ("GET", "release/found", answer),
     ("POST", "again", take_again),
 ]

@@ -201,14 +201,14 @@ async def take(pages: Any, request: Any) -> Any:
         person, at_most = str(form.get("person", "")), str(form.get("at_most", "1"))
         if person and (person not in known or not at_most.isdecimal() or not 1 <= int(at_most[:7]) <= 1_000_000):
             raise Refused(400, "Say how many rows of a person count: a whole number, 1 or more.")
-        delta = _within(form.get("delta") or "0", 0, 0.1, "The slack is a number from 0 to 0.1, such as 0.000001.")
+        delta = _between(form.get("delta") or "0", 0, 0.1, "The slack is a number from 0 to 0.1, such as 0.000001.")
         own = str(form.get("epsilon", "")).strip()
         asked |= {
             "by": [name for name in form.getlist("by") if name in known][:4],
             "person": person, "at_most": int(at_most) if person else 1,
             "neighbors": "added" if form.get("neighbors") == "added" else "replaced",
             "null_as": str(form.get("null_as", "")).strip()[:60], "delta": delta,
-            "epsilon": _within(own, 1e-6, 100, "Epsilon is a number above 0, at most 100.") if own else None,
+            "epsilon": _between(own, 1e-6, 100, "Epsilon is a number above 0, at most 100.") if own else None,
             "treated": [name for name in TREATMENTS if form.get(name)],
         }  # fmt: skip
         further = str(form.get("then", "preview"))
@@ -222,7 +222,7 @@ async def take(pages: Any, request: Any) -> Any:
     return pages.to(session, "table#cost" if further == "table" else "preview")
 
 
-def _within(given: Any, low: float, high: float, why: str) -> float:
+def _between(given: Any, low: float, high: float, why: str) -> float:
     value = float(number_in(given, why))
     if not low <= value <= high:
         raise Refused(400, why)
@@ -260,7 +260,7 @@ async def take_level(pages: Any, request: Any) -> Any:
             job, levels = _costs(session)
             if not job.over.is_set() or job.error is not None:
                 raise Refused(409, "The levels are still being compared.")
-            wanted = _within(form["off"], 0, 1e15, "Say how far off a number may be: a number above 0.")
+            wanted = _between(form["off"], 0, 1e15, "Say how far off a number may be: a number above 0.")
             near = [level for level, off in zip(levels, job.result["off"], strict=True) if off <= wanted]
             if not near:
                 raise Refused(400, "None of these levels is as accurate as that. Ask for fewer statistics.")

@@ -20,6 +20,7 @@ from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel, read_prior
 
 _MOST_NUMBERS = 10**7
+"""Gains that are printed as JSON: 200 MB of text."""
 
 OutcomeOption = Annotated[str | None, typer.Option("--outcome", metavar="Y", help="Only the attacks at this outcome.")]
 GainOption = Annotated[
@@ -115,7 +116,7 @@ def _show_worst(joint: Any, outcome: str | None, unit: Any, as_json: bool) -> No
     attacks = [(worst_gain(joint, y), worst_function(joint, y)) for y in chosen]
     if as_json:
         _refuse_floods(len(joint.secrets) ** 2 * len(chosen))
-        emit({"outcomes": [_told(gain, function, unit) for gain, function in attacks]})
+        emit({"outcomes": [_as_json(gain, function, unit) for gain, function in attacks]})
         return
     rows = [[str(gain.outcome), upper(gain.log(unit)), upper(function.log(unit))] for gain, function in attacks]
     print_table("worst adversaries by outcome", ["outcome", f"pml [{unit}]", f"pmc [{unit}]"], rows)
@@ -239,7 +240,7 @@ def _refuse_floods(numbers: int) -> None:
         )
 
 
-def _told(gain: Any, function: Any, unit: Any) -> dict[str, Any]:
+def _as_json(gain: Any, function: Any, unit: Any) -> dict[str, Any]:
     kernel = function.function.kernel
     told = {
         "outcome": gain.outcome,

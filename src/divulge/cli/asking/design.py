@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from divulge.model.prior import Prior
 
 _WIDE = 12
+"""Outcomes up to which the matrix is printed: so many columns fit beside each other in a terminal."""
 _MOST_LEVELS = 1000
+"""Levels of a curve that are written FIRST:LAST:HOWMANY: each is a design of its own, and no picture shows more."""
 
 
 def command(
@@ -177,7 +179,7 @@ def command(
                 "method": method,
                 "time_limit": time_limit,
                 "progress": progress,
-                "protect": tuple(_told("--protect", one, name) for one in protect) if protect else None,
+                "protect": tuple(_channel_of_another("--protect", one, name) for one in protect) if protect else None,
                 **_alphabet(prior, outcomes, forbid or []),
             }
             if frontier is None:
@@ -283,11 +285,11 @@ def _goal(utility: str, about: str | None, prior: str) -> Any:
     from divulge.designing.linear.scores import SCORES
     from divulge.designing.supports.correlated import About
 
-    channel = _told("--about", about, prior)
+    channel = _channel_of_another("--about", about, prior)
     return replace(SCORES[utility](), about=channel) if utility in SCORES else About(channel, utility)
 
 
-def _told(option: str, spec: str, prior: str) -> "Channel":
+def _channel_of_another(option: str, spec: str, prior: str) -> "Channel":
     """Return what the secret tells of another variable: a channel file, or another column of the table of the prior."""
     (table, column), (ours, secret) = divided(spec), divided(prior)
     if not table or Path(spec).exists():

@@ -45,6 +45,7 @@ _MEANING: dict[str, str] = {
 }
 _RATIOS = {"lift", "lift_capacity", "bayes_capacity"}
 _MOST_OUTCOMES = 60
+"""Outcomes of a printed table: a screen, those that tell most first; --json has all."""
 
 
 def command(

@@ -32,6 +32,11 @@ def command(
     interval: Annotated[str, typer.Option(help="exact or bernstein (for any number of rows), or normal.")] = "exact",
     confidence: Annotated[float, typer.Option(help="Of all intervals together.")] = 0.95,
     engine: EngineOption = "local",
+    values: Annotated[
+        str | None,
+        typer.Option("--values", metavar="FILE", help="Of reports: the candidates, one a line, or a JSON list."),
+    ] = None,
+    top: Annotated[int | None, typer.Option("--top", metavar="N", help="Of reports: the N most frequent.")] = None,
     each: Annotated[bool, typer.Option("--each", help="Let each interval alone have the confidence.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -54,7 +59,7 @@ def command(
     columns = None if not column else column[0] if len(column) == 1 else tuple(column)
     found = dv.estimate_frequencies(
         released, known, column=columns, by=by, method=method, confidence=confidence, simultaneous=not each,
-        interval=interval, engine=engine,
+        interval=interval, engine=engine, values=values, top=top,
     )  # fmt: skip
     parts = [found] if by is None else list(found.values())
     told = [part.to_dict() for part in parts]

@@ -56,10 +56,12 @@ def show(
     Tables of the same people count together, whatever their names: they are known by what is in them. A release that
     is `open` was under way when its process ended: it counts as spent.
     """
+    from divulge.releasing.records.aggregate import Aggregate
+
     book = _book(ledger)
     entries = book.entries(_named(source), column or ())
     groups = dict.fromkeys((entry.source, entry.columns) for entry in entries)
-    groups |= dict.fromkeys((e.source, ()) for e in entries if any(m.channel is None for m in e.mechanisms))
+    groups |= dict.fromkeys((e.source, ()) for e in entries if any(isinstance(m, Aggregate) for m in e.mechanisms))
     totals: list[dict[str, Any]] = [
         {"source": origin, "columns": list(columns), "spent": _in(book.spent(origin, columns), unit)}
         for origin, columns in groups

@@ -31,6 +31,9 @@ def command(
             help="Rows by columns; may be repeated, as the others. A name with a comma stands in quotation marks.",
         ),
     ] = None,
+    count_people: Annotated[
+        Several, typer.Option("--count-people", metavar="C,C", help="People by columns, each once; with --person.")
+    ] = None,
     sums: Annotated[Several, typer.Option("--sum", metavar="C:LOW:HIGH[:STEP]", help="The sum of a column.")] = None,
     mean: Annotated[Several, typer.Option("--mean", metavar="C:LOW:HIGH[:STEP]", help="The mean of a column.")] = None,
     variance: Annotated[Several, typer.Option("--variance", metavar="C:LOW:HIGH[:STEP]", help="Its variance.")] = None,
@@ -70,6 +73,7 @@ def command(
         typed["ledger"] = None if no_ledger else default_ledger(typed.get("ledger"))
     groups = names_between_commas(by, "--by")
     asked: list[Any] = [dv.Count(*names_between_commas(names, "--count")) for names in count or []]
+    asked += [dv.People(*names_between_commas(names, "--count-people")) for names in count_people or []]
     for kind, texts in (("sum", sums), ("mean", mean), ("variance", variance), ("quantiles", quantiles)):
         asked += [parse_numeric(kind, text, groups, typed.get("decimal")) for text in texts or []]
     for text in proportion or []:
@@ -77,7 +81,8 @@ def command(
         asked.append(dv.Proportion(column, value, groups))
     if not asked:
         raise DivulgeError(
-            "one of --count, --sum, --mean, --variance, --quantiles, --proportion must be given; none is."
+            "one of --count, --count-people, --sum, --mean, --variance, --quantiles, --proportion must be given; "
+            "none is."
         )
     typed["split"] = _split(typed["split"])
     request: Any = Request.of("publish", statistics=asked, **typed)

@@ -18,6 +18,7 @@ from divulge.files.opening import name_of, refuse_taken
 from divulge.units import nats_per
 
 _WIDTH = 88
+"""Characters of a line of what is said of a release, as of the statement that is written beside it."""
 
 
 @with_fields("release")

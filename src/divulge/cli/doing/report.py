@@ -72,6 +72,7 @@ def command(
     """
     import divulge as dv
     from divulge.publishing.published import Published, read_receipt
+    from divulge.releasing.records.ran.mechanism import Mechanism
     from divulge.reporting.reports.report import write_page
 
     if channel is not None and receipt is None and _is_receipt(channel):
@@ -105,7 +106,10 @@ def command(
         if isinstance(subject, Published | dict):
             _tell_statement(subject, out, force, unit, as_json)
             return
-        ran = subject.mechanism_of(tuple(column) if column else subject.columns)
+        if not all(isinstance(one, Mechanism) for one in subject.mechanisms):
+            _tell_statement(subject, out, force, unit, as_json)
+            return
+        ran = subject.matrix_of(tuple(column) if column else subject.columns)
         known = None if prior is None else ran.channel.exact
     if prior is not None:
         asked |= {"prior": read_prior(prior, known)}
@@ -138,6 +142,7 @@ def _is_receipt(name: str) -> bool:
 
 def _tell_statement(found: Any, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
     """Tell what published statistics, or groups of a coarsened table, say about one record, from their receipt."""
+    from divulge.releasing.records.receipt import Receipt
     from divulge.reporting.reports.report import write_page
     from divulge.reporting.statements.statement import statement
 
@@ -146,7 +151,10 @@ def _tell_statement(found: Any, out: Path | None, force: bool, unit: Any, as_jso
         write_page(said.html, out, force)
         note(f"written to {name_of(out)}")
     if as_json:
-        emit(found if isinstance(found, dict) else found.to_dict(unit))
+        if isinstance(found, Receipt):
+            emit(said.to_dict())
+        else:
+            emit(found if isinstance(found, dict) else found.to_dict(unit))
     elif out is None:
         say(said.text())
 

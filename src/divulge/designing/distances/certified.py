@@ -12,10 +12,12 @@ _RAREST = 1e-9
 """Outcomes that no secret leads to with more probability are left out."""
 
 _TRIES = 8
+"""Constants that are mixed in, each four times the one before: the last costs 4^8 = 65,536 units of the integers."""
 _MOST = 1e15
 """A constraint with a larger factor is kept by any entry that an integer can hold."""
 
 _CELLS = 1 << 22
+"""Products that are made at a time: 32 MB of doubles."""
 
 
 def certified(found: np.ndarray, promise: MetricPrivacy, secrets: Labels, bits: int) -> tuple[np.ndarray, np.ndarray]:

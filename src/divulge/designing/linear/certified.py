@@ -15,10 +15,11 @@ from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 
 _RARE = 1e-12
+"""Outcomes of less probability are left out: the solver's tolerances leave some that are none."""
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class CertifiedChannel:
     """An integer channel of shape (N, M'), its outcomes, the bound, and how it was found.
 
     `places` are those of the outcomes among all that there could be, `unrounded` is the score before rounding.
@@ -42,7 +43,7 @@ def possible(prior: Prior) -> tuple[np.ndarray, np.ndarray]:
 def scored(
     p: np.ndarray, limits: Limits, score: Score, scores: np.ndarray, names: Labels, bits: int, effort: Effort,
     method: str | None,
-) -> Found:  # fmt: skip
+) -> CertifiedChannel:  # fmt: skip
     """Return the certified channel of the best score under exact limits, for a strictly positive prior p.
 
     `scores` (N, M) are signed, to be large; the bound has the score's own sign.
@@ -70,7 +71,7 @@ def scored(
     bound = min(solution.bound, ceiling + 2.0**-50 * abs(ceiling))
     unrounded = score.value(floats, scores, solution.channel)
     labels = [names[y] for y in kept.tolist()]
-    return Found(integers, labels, kept, score.sign * bound + 0.0, method, unrounded)
+    return CertifiedChannel(integers, labels, kept, score.sign * bound + 0.0, method, unrounded)
 
 
 def used_outcomes(channel: np.ndarray, p: np.ndarray) -> np.ndarray:

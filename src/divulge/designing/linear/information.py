@@ -11,7 +11,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.designing import rounding
-from divulge.designing.linear.certified import Found
+from divulge.designing.linear.certified import CertifiedChannel
 from divulge.designing.linear.robust import RobustChecker
 from divulge.designing.polytope.corners import corners_of, rays_of
 from divulge.designing.polytope.limits import Limits
@@ -81,7 +81,7 @@ def best_mixture(utility: SubConvex, corners: np.ndarray, limits: Limits) -> Mix
 
 def informative(
     priors: PriorSet, limits: Limits, utility: SubConvex, names: Labels | None, bits: int
-) -> tuple[Found, np.ndarray, float]:
+) -> tuple[CertifiedChannel, np.ndarray, float]:
     """Return (the certified channel with the most mutual information, its worst prior, that information) over a set."""
     corners = corners_of(priors)
     if not priors.possible().all():
@@ -97,4 +97,4 @@ def informative(
         raise DivulgeError.of("outcomes", f"be at least {many} for this set of priors", "their number", str(len(names)))
     places = np.arange(many)
     labels = (names or range(many))[:many]
-    return Found(integers, labels, places, found.bound, METHOD, found.utility), worst, value
+    return CertifiedChannel(integers, labels, places, found.bound, METHOD, found.utility), worst, value

@@ -16,7 +16,7 @@ import numpy as np
 from divulge import exact
 from divulge.designing import rounding
 from divulge.designing.effort import Effort
-from divulge.designing.linear.certified import Found, unforbidden, used_outcomes
+from divulge.designing.linear.certified import CertifiedChannel, unforbidden, used_outcomes
 from divulge.designing.linear.score_program import Scoring, Solution
 from divulge.designing.linear.scores import Score, dense
 from divulge.designing.methods import solution_of
@@ -29,7 +29,9 @@ from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 
 _ROUNDS = 60
+"""Rounds in which priors are added: sets have few corners that matter, and every round's bound holds."""
 _NEAR = 1e-10
+"""By so much a prior may break a limit without being added: the tolerance of the solver."""
 
 
 def _over_bounded(priors: PriorSet, values: np.ndarray) -> Fraction:
@@ -121,7 +123,7 @@ def robust(
     priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, names: Labels, bits: int, effort: Effort,
     method: str | None, named: Callable[[rounding.Checker, np.ndarray, np.ndarray], np.ndarray] | None = None,
     leads: np.ndarray | None = None, floors: np.ndarray | None = None,
-) -> tuple[Found, np.ndarray, float]:  # fmt: skip
+) -> tuple[CertifiedChannel, np.ndarray, float]:  # fmt: skip
     """Return (the certified channel with its bound, the worst prior of its score, the score there) over the set.
 
     The priors of the linear program are rounded, and may lie outside the set by that much: the bound allows for it.
@@ -153,7 +155,7 @@ def robust(
     combination = (solution.channel * scoring.finite).sum(axis=1)
     unrounded = float(combination.min() if score.worst else priors.least(combination).astype(np.float64) @ combination)
     bound = score.sign * (solution.bound + outside) + 0.0
-    found = Found(integers, labels, kept, bound, method, score.sign * unrounded)
+    found = CertifiedChannel(integers, labels, kept, bound, method, score.sign * unrounded)
     return found, worst, score.sign * value
 
 

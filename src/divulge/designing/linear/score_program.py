@@ -19,9 +19,15 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 
 _LARGE = 2500
+"""Entries from which the interior point method goes first. A heuristic: the other way follows where one fails."""
+_LOADED = 2e5
+"""Entries of a channel that a solver takes about a second to be given: more a second of the time left is not begun."""
 _PAUSE = 0.2
+"""Seconds between two words of progress: as often as one can follow."""
 _STEPS = 80
+"""Steps of the search for a kink at most, a third of which halve: 26 halvings, 54 cuts. Every z gives a bound."""
 _BEYOND = 2.0**6
+"""Times the range of kinks that is searched where names lead: a heuristic; a dual outside it costs tightness alone."""
 
 
 class Infeasible(DivulgeError):
@@ -88,6 +94,8 @@ def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
     """
     highspy = require("highspy", "science")
     (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
+    if n * m > _LOADED * effort.left:
+        return _at_once(scoring)
     program = _program(scoring)
     blocks, solver = program.blocks, _loaded(highspy, program)
     if effort.progress is not None:
@@ -106,12 +114,7 @@ def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
             "`utility` must leave a channel under the guarantees; every channel releases a forbidden outcome."
         )
     if status != known.kOptimal:
-        found = silent(scoring)
-        if found is None:
-            raise DivulgeError.of(
-                "time_limit", "be long enough to find a channel that keeps what is forbidden", "it", "over before"
-            )
-        return found
+        return _at_once(scoring)
     solution = solver.getSolution()
     y = program.unit * np.array(solution.row_dual)
     ends = np.cumsum([block.matrix.shape[0] for block in blocks.values()])
@@ -262,6 +265,16 @@ def _watched(solver: Any, scoring: Scoring, effort: Effort) -> None:
     effort.tell(value, bound, 0)
     solver.cbSimplexInterrupt += tell
     solver.cbIpmInterrupt += tell
+
+
+def _at_once(scoring: Scoring) -> Solution:
+    """Return the best channel that says nothing, as time is up; raise where it would release what is forbidden."""
+    found = silent(scoring)
+    if found is None:
+        raise DivulgeError.of(
+            "time_limit", "be long enough to find a channel that keeps what is forbidden", "it", "over before"
+        )
+    return found
 
 
 def silent(scoring: Scoring) -> Solution | None:

@@ -12,6 +12,7 @@ import numpy as np
 from divulge.designing.polytope.limits import Limits, sum_of_others
 
 _FITS = 400
+"""Rounds of proportional fitting at most: it converges geometrically, and what it misses is checked behind it."""
 
 
 def truthful(p: np.ndarray, limits: Limits) -> tuple[np.ndarray, float]:

@@ -7,6 +7,7 @@ import numpy as np
 from divulge.designing.effort import NO_HURRY, Effort
 
 _BLOCK = 256
+"""Columns that are taken in together: matrix products instead of vectors, at a null space of so many columns more."""
 
 
 def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effort: Effort = NO_HURRY) -> np.ndarray:

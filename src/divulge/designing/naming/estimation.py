@@ -14,7 +14,9 @@ from divulge.measures.robust import PriorSet
 from divulge.model.record import Record
 
 _STEPS = 64
+"""Frank-Wolfe steps at most: the bound of every step holds, and the least counts."""
 _INVERSE = 1e-6
+"""How far the channel times its inverse may be from the identity: beyond, there is no inverse to estimate with."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from divulge.designing.start.diagonal import diagonal
 from divulge.errors import DivulgeError
 
 _LARGEST_LEAD = 1e3
+"""Leads that are asked for end here: a name that raises its value a thousand times more than any other is plain."""
 _ROOM = 1e-6
 """What is left of leads and occurrence for rounding."""
 
@@ -96,7 +97,7 @@ class Naming:
         room = np.maximum(np.minimum(largest, _LARGEST_LEAD) * (1 - _ROOM), 1.0)
         return cls(start, room ** float(names.lead) * (1 + _ROOM / 2 * (names.lead > 0)), floors)
 
-    def within(self, support: np.ndarray) -> "Naming":
+    def restricted_to(self, support: np.ndarray) -> "Naming":
         """Return the same for some of the secrets; what others are never told apart by goes to all."""
         if len(support) == len(self.leads):
             return self

@@ -12,7 +12,9 @@ import numpy as np
 from divulge.designing.polytope.limits import Limits
 
 _SWAPS = 1500
+"""Swaps that are tried, 0.2 s. A heuristic: of 60 values they come to 2.98, 750 to 3.09, and 3,000 to 2.81."""
 _EXACT = 1e-10
+"""How far mean lifts may be from 1: beyond, the matrix has next to no inverse."""
 
 
 def circulant_set(size: int, many: int) -> np.ndarray:

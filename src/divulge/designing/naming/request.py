@@ -15,7 +15,7 @@ from divulge.designing.naming.estimation import Estimation
 from divulge.designing.naming.integer_names import Rounder
 from divulge.designing.naming.names import Naming, OwnNames, Range
 from divulge.designing.naming.search import Named, best_found, set_channels
-from divulge.designing.naming.values import Found, named_best, named_scores
+from divulge.designing.naming.values import NamedChannel, named_best, named_scores
 from divulge.designing.polytope.limits import Limits, limits_of
 from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.result import Design
@@ -62,9 +62,9 @@ class Asked:
 
     def _best(
         self, prior: Prior, support: np.ndarray, exactly: np.ndarray, limits: Limits, naming: Naming, effort: Effort
-    ) -> Found:
+    ) -> NamedChannel:
         """Return the best channel for the secrets that occur; for a variance for all of them."""
-        p, part = prior.floats, naming.within(support)
+        p, part = prior.floats, naming.restricted_to(support)
         sure = p[support]
         if isinstance(self.goal, Score):
             scores = _square(self.goal, prior.secrets)[np.ix_(support, support)]
@@ -100,7 +100,9 @@ class Asked:
         )  # fmt: skip
         plain = robust(priors, exact, score, scores, priors.secrets, self.bits, effort, None)[0].bound
         unnamed = score.sign * max(score.sign * plain, score.sign * whole.bound)
-        found = Found(whole.integers / 2.0**self.bits, score.sign * whole.bound, score.sign * unnamed, whole.method)
+        found = NamedChannel(
+            whole.integers / 2.0**self.bits, score.sign * whole.bound, score.sign * unnamed, whole.method
+        )
         return self._made(Prior(worst, priors.secrets), priors, whole.integers, found, value, effort)
 
     def _variance_over(self, priors: PriorSet, goal: Estimation, effort: Effort) -> Design:
@@ -130,7 +132,13 @@ class Asked:
         return self._made(Prior(worst / worst.sum(), priors.secrets), priors, best, found, value, effort)
 
     def _made(
-        self, prior: Prior, priors: PriorSet | None, integers: np.ndarray, found: Found, value: float, effort: Effort
+        self,
+        prior: Prior,
+        priors: PriorSet | None,
+        integers: np.ndarray,
+        found: NamedChannel,
+        value: float,
+        effort: Effort,
     ) -> Design:
         return Design(
             prior, self.promised, self.goal, integers, self.bits, tuple(prior.secrets), value,

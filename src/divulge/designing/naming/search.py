@@ -36,8 +36,11 @@ SOLVED = 12
 PROGRAMS = 16
 """Up to this many values linear programs over all entries climb from the best candidate."""
 _STEPS = 24
+"""Linear programs of a climb at most: each is one over all entries, and the first few bring nearly all."""
 _WAYS = (1.0, 0.7, 0.4, 0.2, 0.1, 0.05, 0.02)
+"""Shares of the way to a program's channel that are tried, about halved: the best is looked for no closer."""
 _SETTLED = 1e-6
+"""A climb ends where it rises by a smaller share: what is found has no proof that it would spoil."""
 
 
 @dataclass(frozen=True, eq=False)

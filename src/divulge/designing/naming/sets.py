@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from divulge.designing.result import Design
 
 _LISTED = 6
+"""Values that the name of a set lists: a line; of the others it says how many they are."""
 _DIGITS = 30
+"""Bits to which a weight must exceed the mean to count as raised: 1e-9, above what rounding to integers moves."""
 _MARKS = (" or ", "any but ", "any value", " most ", " more", " kind ", ",", "“")
 
 

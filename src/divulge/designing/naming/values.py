@@ -21,10 +21,11 @@ SOLVED, LARGEST = 64, 200
 closed form is known."""
 CLOSED, PROGRAM = "closed-form", "linear-program"
 _NEAR = 1e-10
+"""By so much a closed form may miss what names ask for: it is rounding, which the certified channel mends."""
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class NamedChannel:
     """A float channel (N, N), the bounds with and without names, large when good, and how it was found."""
 
     channel: np.ndarray
@@ -34,13 +35,13 @@ class Found:
 
 
 def named_scores(scores: np.ndarray, prior: np.ndarray, worst: bool, limits: Limits, naming: Naming,
-                 effort: Effort) -> Found:  # fmt: skip
+                 effort: Effort) -> NamedChannel:  # fmt: skip
     """Return the best named channel for scores (N, N), proved by a program or closed form; of many, the best found."""
     n, p = len(prior), prior[None, :]
     plain = Scoring(scores, limits, p, np.eye(n) if worst else p)
     closed = closed_score(plain)
     if closed and not naming.floors.any() and keeps(closed.channel, prior, limits, naming.leads, _NEAR):
-        return Found(closed.channel, closed.bound, closed.bound, CLOSED)
+        return NamedChannel(closed.channel, closed.bound, closed.bound, CLOSED)
     if n <= SOLVED or (closed is None and n <= LARGEST):
         asked = replace(plain, leads=naming.leads, floors=naming.floors)
         try:
@@ -49,11 +50,11 @@ def named_scores(scores: np.ndarray, prior: np.ndarray, worst: bool, limits: Lim
             solution = None
         if solution is not None:
             unnamed = closed.bound if closed else _without(plain, solution, effort)
-            return Found(solution.channel, solution.bound, max(unnamed, solution.bound), PROGRAM)
+            return NamedChannel(solution.channel, solution.bound, max(unnamed, solution.bound), PROGRAM)
     bound = closed.bound if closed else min(truth_bound(plain), math.fsum((prior * scores.max(axis=1)).tolist()))
     task = Named(prior, prior, limits, naming, Mean(scores, worst))
     channel, how = best_found(task, closed.channel if closed else np.ones((n, 1)), effort)
-    return Found(channel, bound, bound, how)
+    return NamedChannel(channel, bound, bound, how)
 
 
 def _without(plain: Scoring, named: Solution, effort: Effort) -> float:
@@ -66,14 +67,14 @@ def _without(plain: Scoring, named: Solution, effort: Effort) -> float:
 
 def named_best(
     goal: SubConvex | Estimation, prior: np.ndarray, exactly: np.ndarray, limits: Limits, naming: Naming, effort: Effort
-) -> Found:
+) -> NamedChannel:
     """Return the best named channel found for a convex utility or a variance; the bound is that of all channels."""
     if len(prior) == 1 and isinstance(goal, SubConvex):  # the lift of a single secret is always 1
         alone = float(goal.f(np.ones(1))[0])
-        return Found(np.ones((1, 1)), alone, alone, CLOSED)
+        return NamedChannel(np.ones((1, 1)), alone, alone, CLOSED)
     task = Named(prior, exactly, limits, naming, goal)
     unnamed, bound = unconstrained(task, effort)
     if isinstance(goal, Estimation):
         bound = -goal.bound(prior, bound)
     channel, how = best_found(task, unnamed, effort)
-    return Found(channel, bound, bound, how)
+    return NamedChannel(channel, bound, bound, how)

@@ -9,6 +9,7 @@ from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.polytope.vertices import Pair, Shape, cell_bounds, neighbors, pair_utility
 
 _CELLS = 1024
+"""Cells of the levels, with a chord for each: their bound is loose by the square of their width."""
 
 
 def highest(shape: Shape, utility: SubConvex) -> float:

@@ -13,6 +13,7 @@ Function = Callable[[np.ndarray], np.ndarray]
 UNIT = 2.0**-50
 """How far floating point moves the value of a function, as a share of its terms."""
 _STEP = 1e-5
+"""Half the width of central differences, near the cube root of 1e-16: error of truncation and rounding about equal."""
 
 
 @dataclass(frozen=True)

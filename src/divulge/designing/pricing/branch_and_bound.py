@@ -20,7 +20,13 @@ from divulge.designing.pricing.problem import LighterSide, Problem, largest
 from divulge.designing.pricing.ratio_grid import Windows
 
 FEW = 4_000
-_POOL, _GROWTH, _LITTLE = 20_000, 5, 0.8
+"""Nodes of the first list, in a search by level that keeps the best."""
+_POOL = 20_000
+"""Completions that are looked at for columns, the best ones; those that are nearly alike are left out afterward."""
+_GROWTH = 5
+"""Times as long each next list is: three steps to the longest, and all before cost a quarter of the last."""
+_LITTLE = 0.8
+"""A longer list that leaves more than this share of the bound does not pay, and is not made again."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,14 @@ from divulge.designing.pricing.problem import LighterSide, Oracle, Problem
 from divulge.designing.pricing.ratio_grid import Grid, Windows, different
 from divulge.designing.pricing.subset_sums import BoxPool
 
-_DRAWS, _TRIES, _TILTS, _FAIR = 256, 12, 8, 4.0
+_DRAWS = 256
+"""Sets that are drawn at random near the best sums. A heuristic: they become columns, of which few are of use."""
+_TRIES = 12
+"""Secrets in between, on average, for which sets are drawn at random: about so many for any number of secrets."""
+_TILTS = 8
+"""Slopes that are tried, in units of a pass over all secrets; the bound of each holds."""
+_FAIR = 4.0
+"""Bounds up to so many times what the best vertex gains are near enough: it makes another dual worth more."""
 
 
 @dataclass(frozen=True, eq=False)

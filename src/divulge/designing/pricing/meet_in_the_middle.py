@@ -11,7 +11,9 @@ from divulge.designing.polytope.vertices import Box, Vertices
 from divulge.designing.pricing.problem import LighterSide, Problem, largest
 
 _HALF = 200_000
+"""Subsets of one half at most: those of 17 secrets, some MB."""
 _SLACK = 1e-14
+"""By so much a mass, a sum of up to forty doubles, may be beyond an end by rounding."""
 
 
 def subsets(p: np.ndarray, cap: float = math.inf, most: float = math.inf) -> tuple[np.ndarray, np.ndarray] | None:

@@ -31,8 +31,11 @@ from divulge.designing.polytope.vertices import (
 LEAST = 1e-10
 """The share of the largest utility that a vertex must gain to be a new column."""
 _ULP = 2.0**-52
+"""The distance of doubles at 1: a sum of k terms is off by less than k times this, times the sum of their sizes."""
 _ORDERS = 4
+"""Orders of the secrets whose arcs start the search, one as given and three at random. A heuristic."""
 _FAIR = 0.25
+"""The share of a bound that the best vertex must gain for closer prices to wait: a new dual changes all of them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,20 @@ from divulge.designing.pricing.counting import Tables
 from divulge.designing.pricing.meet_in_the_middle import knapsack
 from divulge.designing.pricing.problem import Problem, pair_prices
 
-_FIRST, _FINER, _MOST = 2**12, 4, 2**19
-_TILTS, _ALIKE, _TRACED, _RELAXED = 24, 1e-6, 60, 65
+_FIRST = 2**12
+"""Cells of the coarsest grid: 32 kB for each secret, so that what it rules out costs next to nothing."""
+_FINER = 4
+"""Times as many cells has each next grid, so that all coarser ones together cost a third of it."""
+_MOST = 2**19
+"""Cells of the finest grid: 4 MB for each secret."""
+_TILTS = 24
+"""Slopes that are tried in a window; most end after a few, as soon as none fits better."""
+_ALIKE = 1e-6
+"""Slopes that differ by a smaller share bound alike."""
+_TRACED = 60
+"""Sums whose sets are traced back at first, an eighth of that later. A heuristic: they become columns."""
+_RELAXED = 65
+"""Masses of a range, 64 steps, at which the divisible relaxation is bounded, beside those where a secret is full."""
 _FAIR = 2.0
 """A bound of so many times the best gain that is known is not made smaller: columns come first."""
 

@@ -27,7 +27,17 @@ from divulge.designing.polytope.vertices import (
 )
 from divulge.designing.pricing.problem import Problem, box_prices, largest, pair_prices
 
-_CELLS, _PRICES, _ROUNDS, _SLACK = 192, 8, 50, 1e-14
+_CELLS = 192
+"""Masses, evenly and by ratio, at which a pair is priced at first. A heuristic: cells that stay open are halved."""
+_PRICES = 8
+"""Prices of mass that bound what is left: each bounds all nodes, and the next is ever less often the least."""
+_ROUNDS = 50
+"""Halvings of a cell at most: its ends are neighboring doubles then."""
+_SLACK = 1e-14
+"""By so much a mass, a sum of up to some hundred doubles, may be beyond an end by rounding."""
+_MOST_CELLS = 1 << 14
+"""Cells that are cut no further. Where that many may hold a better set their bounds are rounding, not sets: at tiny
+levels all stay, and each round would have twice as many."""
 
 
 def divided(problem: Problem, core: int) -> Problem:
@@ -163,7 +173,7 @@ class Levels:
         ends, worst, tried = neighbors(self.ends), -math.inf, []
         for rounds in range(_ROUNDS):
             first = np.searchsorted(nodes.mass, ends[0] - room, side="right")
-            at = maxima.within(first, np.searchsorted(nodes.mass, ends[1], side="left"))
+            at = maxima.largest_between(first, np.searchsorted(nodes.mass, ends[1], side="left"))
             ends, at = ends[:, at >= 0], at[at >= 0]
             if not len(at):
                 break
@@ -173,7 +183,7 @@ class Levels:
                 tried.append((at, pi, self.gain(pi, maxima.values[at] + slope * pi)))
             reached = max(float(gain.max()) for _, _, gain in tried)
             hot = cells > max(reached, 0.0) + self.least / 8
-            if rounds == _ROUNDS - 1 or effort.late():
+            if rounds == _ROUNDS - 1 or len(at) > _MOST_CELLS or effort.late():
                 hot[:] = False
             worst = max(worst, float(cells[~hot].max(initial=-math.inf)))
             a, b = ends[:, hot]
@@ -256,7 +266,7 @@ class Maxima:
             self.tops.append(np.where(values[left] >= values[right], left, right))
             step *= 2
 
-    def within(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    def largest_between(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
         """Return the position of the largest entry from each `first` on and before its `last`, -1 for none."""
         out = np.full(len(first), -1)
         for level, top in enumerate(self.tops):

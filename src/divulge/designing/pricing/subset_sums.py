@@ -18,7 +18,12 @@ from divulge.designing.pricing.meet_in_the_middle import BoxList, Halves
 from divulge.designing.pricing.problem import Problem, box_prices, largest
 from divulge.designing.pricing.ratio_grid import Windows
 
-FEW, MANY, GROWTH = 4_000, 300_000, 6
+FEW = 4_000
+"""Vertices of the first list. A heuristic: a short one is priced fast, and longer ones are made where it ends."""
+MANY = 300_000
+"""Vertices of the longest list: memory, and the time of each price, grow with it."""
+GROWTH = 6
+"""Times as long each next list is: three steps from `FEW` to `MANY`, and all before cost a fifth of the last."""
 
 
 def singletons(classes: Classes) -> Classes:

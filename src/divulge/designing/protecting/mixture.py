@@ -23,12 +23,19 @@ LISTED, SEARCHED = "extreme-columns", "column-generation"
 _LARGEST = 12
 """Values of X up to which all extreme columns are listed; there are up to some thousand of them."""
 _UNIT = 2.0**-52
-_STARTS, _CLIMBS, _FRESH = 24, 12, 60
-"""Local searches a round, their steps at most, and columns that join the master."""
+"""The distance of doubles at 1: a sum of k terms is off by less than k times this, times the sum of their sizes."""
+_STARTS = 24
+"""Local searches a round, from random columns. A heuristic: they end at a few vertices, many of them the same."""
+_CLIMBS = 12
+"""Steps of a local search at most. A heuristic: where it ends is a column all the same."""
+_FRESH = 60
+"""Columns that join the master at once. A heuristic: fewer take more rounds, more make each program larger."""
 _ROUNDS = 200
+"""Rounds of column generation at most, for utilities whose duals swing; the bound says what is left."""
 _NODES = (200, 2_000)
 """Nodes of branch and bound a round, more when the local search finds nothing."""
 _ENOUGH = 1e-7
+"""The relative gap that ends the search: each further digit takes ever more nodes of branch and bound."""
 
 
 @dataclass(frozen=True, eq=False)

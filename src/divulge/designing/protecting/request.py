@@ -6,7 +6,7 @@ import numpy as np
 
 from divulge.designing import clock, rounding
 from divulge.designing.effort import Effort
-from divulge.designing.linear.certified import Found, used_outcomes
+from divulge.designing.linear.certified import CertifiedChannel, used_outcomes
 from divulge.designing.linear.scores import Score
 from divulge.designing.polytope.limits import limits_of
 from divulge.designing.polytope.utilities import SubConvex
@@ -57,7 +57,7 @@ class Protecting:
             clock.now() - effort.started, scored, unrounded=found.unrounded, protect=self.given,
         )  # fmt: skip
 
-    def _informed(self, law: Law, goal: SubConvex, support: np.ndarray, effort: Effort) -> Found:
+    def _informed(self, law: Law, goal: SubConvex, support: np.ndarray, effort: Effort) -> CertifiedChannel:
         """Return the certified channel with the most utility, and the bound of every other."""
         utility = replace(goal, given=goal.given[support]) if isinstance(goal, Informed) else goal
         blend = best_blend(law, utility, effort)
@@ -69,7 +69,7 @@ class Protecting:
         bound, unrounded = max(min(blend.bound, whole), 0.0), utility.of(law.floats, blend.channel)
         return replace(found, outcomes=(names or range(many))[:many], bound=bound, unrounded=unrounded)
 
-    def _scored(self, law: Law, score: Score, scores: np.ndarray, names: Labels) -> Found:
+    def _scored(self, law: Law, score: Score, scores: np.ndarray, names: Labels) -> CertifiedChannel:
         """Return the certified channel with the best score, and the bound of every other."""
         if not np.isfinite(scores).all():
             raise DivulgeError.of(
@@ -81,13 +81,13 @@ class Protecting:
         if found.integers.shape[1] < len(places):
             judged = scores.min(axis=0) if score.worst else law.floats @ scores
             places = np.array([int(np.argmax(judged))])
-        return Found(
+        return CertifiedChannel(
             found.integers, [names[y] for y in places.tolist()], places, score.sign * blend.bound + 0.0, blend.method,
             score.value(law.floats, scores, blend.channel),
         )  # fmt: skip
 
 
-def _certified(law: Law, blend: Blend, bits: int, places: np.ndarray) -> Found:
+def _certified(law: Law, blend: Blend, bits: int, places: np.ndarray) -> CertifiedChannel:
     """Return integers of the columns at these places that keep the limits exactly.
 
     Where a limit leaves S and Y no dependence at all there is no room to round in, but a lattice to round to.
@@ -103,4 +103,4 @@ def _certified(law: Law, blend: Blend, bits: int, places: np.ndarray) -> Found:
     else:
         weights = law.floats @ channel
         integers = rounding.certified(weights, channel / weights, checker, bits)
-    return Found(integers, (), places, blend.bound, blend.method)
+    return CertifiedChannel(integers, (), places, blend.bound, blend.method)

@@ -11,6 +11,7 @@ from divulge.extras import require
 
 METHOD = "linear-program"
 _UNIT = 2.0**-52
+"""The distance of doubles at 1: a sum of k terms is off by less than k times this, times the sum of their sizes."""
 
 
 def best_scores(law: Law, scores: np.ndarray, worst: bool) -> Blend:

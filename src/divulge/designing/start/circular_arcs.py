@@ -19,7 +19,12 @@ from divulge.designing.polytope.vertices import Box, Outcomes, box_vertices, joi
 from divulge.designing.pricing.problem import Problem, uninformative
 from divulge.designing.supports.correlated import Informed
 
-_GRID, _BEST, _ORDERS = 33, 3, 8
+_GRID = 33
+"""Levels of boxes that are looked at on each side: 32 steps, as their chords change smoothly with the level."""
+_BEST = 3
+"""Boxes whose arcs are made, those of the highest chords. A heuristic: arcs, not chords, decide."""
+_ORDERS = 8
+"""Orders of the secrets that are tried, one for each of the likeliest values of another variable."""
 _GROUPS = 200
 """With more secrets a channel in a hurry has arcs of so many groups: N outcomes take N^3 steps, 30 s at 2,000."""
 

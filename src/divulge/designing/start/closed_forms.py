@@ -18,7 +18,9 @@ from divulge.designing.polytope.vertices import Vertices, box_vertices, joined, 
 from divulge.designing.pricing.problem import Problem
 
 _EDGE = 1e-13
+"""How near counts as equal: the masses that are compared are sums of up to some hundred doubles."""
 _TIGHT = 1e-11
+"""By so much the channel of the relaxation may miss limits and bound: its fit goes on until rounding ends it."""
 
 
 def _optimal(problem: Problem, weights: np.ndarray, vertices: Vertices) -> Mixture:
@@ -112,7 +114,7 @@ def _hamming(scoring: Scoring) -> np.ndarray | None:
     return scoring.reference if plain and (scoring.judges == scoring.guards).all() else None
 
 
-def _within(channel: np.ndarray, value: float) -> Solution:
+def _rounded_up(channel: np.ndarray, value: float) -> Solution:
     return Solution(channel, value * (1 + 1e-15 * len(channel)))
 
 
@@ -132,7 +134,7 @@ def likeliest_response(scoring: Scoring) -> Solution | None:
     channel = np.zeros((n, n))
     channel[:, told] = 1 / k
     channel[np.ix_(told, told)] = (1 + (r - 1) * np.eye(k)) / (r + k - 1)
-    return _within(channel, float(values[k - 1]))
+    return _rounded_up(channel, float(values[k - 1]))
 
 
 def _binds(limits: Limits, p: np.ndarray) -> bool:
@@ -149,7 +151,7 @@ def disclosed(scoring: Scoring) -> Solution | None:
     if p is None or limits.ratio < math.inf or _binds(limits, p):
         return None
     channel = disclosure(p, min(limits.capacity, float(len(p))))
-    return _within(channel, math.fsum((p * np.diag(channel)).tolist()))
+    return _rounded_up(channel, math.fsum((p * np.diag(channel)).tolist()))
 
 
 def disclosure(p: np.ndarray, outcomes: float) -> np.ndarray:

@@ -19,7 +19,12 @@ from divulge.designing.pricing.subset_sums import BoxPool
 
 FEWEST = 128
 """With fewer secrets column generation ends after as few steps, with a smaller gap."""
-_SETS_EACH, _FREE, _DRAWS = 16, 44, 2_048
+_SETS_EACH = 16
+"""Random sets for each secret, 48 in a draw of halves. A heuristic: with more, a smaller gap and a larger program."""
+_FREE = 44
+"""Secrets that the two halves have together at least: their sums lie so close that some pair meets the target."""
+_DRAWS = 2_048
+"""Random subsets of each half: four million pairs of sums, which sorting finds in 2,048 steps."""
 _OFF = 1e-9
 """How far the mean lift of a secret may be from 1: where no set holds a secret high, no mixture averages to 1."""
 

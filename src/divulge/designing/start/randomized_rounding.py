@@ -20,8 +20,20 @@ from divulge.designing.pricing.relaxation import SplittableRelaxation, divided
 from divulge.designing.pricing.subset_sums import BoxPool
 from divulge.designing.start.random_sets import nearest
 
-_EACH, _FREE, _BLOCK, _PATIENCE, _STUCK = 16, 22, 24, 0.4, 0.9
-_ROUGH, _SHARE = 1e-4, 0.25
+_EACH = 16
+"""Random sets for each secret. A heuristic: with 8 and with 32 gaps are as small; a larger program takes longer."""
+_FREE = 22
+"""Secrets that are left to meet the target, in two halves of 2^11 subsets: 4 million sums, so the nearest is close."""
+_BLOCK = 24
+"""Sets that share their free secrets, whose subsets are listed once for all of them."""
+_PATIENCE = 0.4
+"""The share of the time left that either step of a core may take, so that a larger core gets its turn."""
+_STUCK = 0.9
+"""With a larger core the gap must fall to this share, or none larger is tried. A heuristic."""
+_ROUGH = 1e-4
+"""The relative gap at which a divided problem is left, where its dual is but the start of column generation."""
+_SHARE = 0.25
+"""The share of the time left that such a problem may take."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from divulge.model.labels import Labels
 from divulge.model.record import Record
 
 _CHUNK = 4096
+"""Rows that are worked on at a time: 32 kB for each value of the other variable, so that a block stays in the cache."""
 
 
 @dataclass(frozen=True, eq=False)

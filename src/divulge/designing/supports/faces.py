@@ -29,7 +29,9 @@ from divulge.designing.supports.tangents import combination, touched
 from divulge.errors import DivulgeError
 
 _DEAR = 64.0
+"""Times the largest utility that a forbidden secret costs. A heuristic: what holds it all the same is left out."""
 _RARE = 1e-12
+"""Outcomes of less probability are left out: the solver's tolerances leave some that are none."""
 _CLIMBING = 40
 """Most steps of climbing from the best mixture that was found."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from divulge.designing.effort import Effort
-from divulge.designing.linear.certified import Found, scored, unforbidden
+from divulge.designing.linear.certified import CertifiedChannel, scored, unforbidden
 from divulge.designing.linear.score_program import Infeasible, Scoring, solved
 from divulge.designing.linear.scores import Score
 from divulge.designing.polytope.limits import Limits
@@ -18,11 +18,16 @@ from divulge.designing.polytope.utilities import SubConvex
 from divulge.model.labels import Labels
 
 _STARTS = 12
+"""Orders of the columns that are tried. A heuristic: each may climb to another optimum, and costs its programs."""
 _STEPS = 40
-_WORK, _FEWEST = 3e8, 4
-"""Programs that are solved: this over the square of the entries of the channel, and no fewer than so many."""
+"""Programs of one climb at most: what rises for so long rises slowly, and another start is worth more."""
+_WORK = 3e8
+"""Programs that are solved: this over the square of the entries of the channel, about what one takes."""
+_FEWEST = 4
+"""Programs that are solved even for the largest channels."""
 
 _SETTLED = 1e-9
+"""A climb ends where it rises by a smaller share: rounding to integers takes as much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +62,7 @@ class Task:
         return self.utility.added(self.floats, columns)
 
 
-def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effort: Effort) -> Found:
+def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effort: Effort) -> CertifiedChannel:
     """Return a certified channel on the alphabet from the columns of a good mixture; its bound is of one score only."""
     left = programs(task.allowed.size)
     random, best, most = np.random.default_rng(0), None, -np.inf

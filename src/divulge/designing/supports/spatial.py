@@ -17,9 +17,13 @@ from divulge.designing.pricing.problem import Problem
 from divulge.designing.supports.correlated import Informed
 
 _MOST = 20_000
+"""Cells beyond which none is split: all of them are priced again under every dual. The bound says what that leaves."""
 _AT_ONCE = 64
+"""Cells that are split together: one call of NumPy for all, while few are split that the first would have ruled out."""
 _ENOUGH = 1e-9
+"""The excess that ends a price, as a share of the largest utility: it is all that is left of the gap by that."""
 _FRESH = 64
+"""Outcomes that join the master at once. A heuristic: fewer take more rounds, more make each program larger."""
 
 
 @dataclass(frozen=True, eq=False)

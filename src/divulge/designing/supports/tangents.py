@@ -19,7 +19,12 @@ from divulge.designing.pricing.problem import Oracle, Problem
 
 _ENTRIES = 8_000
 """How many entries a channel has at most."""
-_FRESH, _PATIENCE, _RARE = 12, 4, 1e-9
+_FRESH = 12
+"""Tangents that join a round. A heuristic: with more of them fewer rounds, with larger programs."""
+_PATIENCE = 4
+"""Rounds without progress after which no more follow. A heuristic: bounds fall by jumps."""
+_RARE = 1e-9
+"""Outcomes of less probability are left out: ten times the solver's tolerance."""
 
 
 def touched(

@@ -15,7 +15,10 @@ from divulge.designing.polytope.utilities import SubConvex
 
 MOST = 12
 """How many secrets there may be."""
-_NEAR, _SPARE = 1e-9, 1e-10
+_NEAR = 1e-9
+"""By so much a corner may break a line by rounding: more columns bound more, and channels are certified."""
+_SPARE = 1e-10
+"""Share by which the bound moves up: a million roundings, where sums have a dozen terms."""
 
 
 def best_pair(p: np.ndarray, utility: SubConvex, limits: Limits) -> tuple[np.ndarray, float]:

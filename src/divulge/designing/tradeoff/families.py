@@ -23,9 +23,13 @@ from divulge.model.mechanisms.private import exponential_weights, geometric_rows
 from divulge.model.prior import Prior
 
 _BITS = 53
+"""Bits of the integers of a named mechanism, as those of a design unless it is asked otherwise."""
 _STRONGEST = 2.0**40
+"""The largest e^epsilon of a member: beyond, integers of 53 bits hardly hold what is not the truth."""
 _MOST_SUBSETS = 400
+"""Outcomes of subset selection: its matrix is made anew some fifty times while it is tuned."""
 _MOST_BITS = 8
+"""Secrets of unary encoding, which has 2^N outcomes: 256."""
 Member = Callable[[float], Channel]
 Family = Callable[[Prior], list[Member]]
 """Prior -> members: functions of s whose channels say nothing at 1 and more as s grows."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.accounting.crossing import crossing
 from divulge.dp.accounting.directions import (
     Direction,
     directions_of,
@@ -36,6 +35,7 @@ from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
 from divulge.errors import DivulgeError
 from divulge.model.entries import scalar
 from divulge.model.shown import Shown
+from divulge.roots import crossing
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
@@ -52,8 +52,13 @@ _CURVE = 512
 """Points of a trade-off curve, which follows from delta at as many epsilons."""
 
 _COARSER = (1e4, 1e2)
+_FINE, _SHARE = 1e-5, 1e-3
+"""Above this tolerance a crossing is looked for to this share of it: its sums are bounds, and coarse."""
+
 _FINER = 0.25
+"""The factor on the tolerance where a bracket is too wide: a grid of so much finer cells takes four times as long."""
 _ATTEMPTS = 4
+"""Grids that are tried at most: the last is 64 times as fine as the first, and most sums need one or two."""
 _WORTH = 0.7
 """A finer grid that leaves more than this share of the bracket is the last one tried."""
 
@@ -108,7 +113,8 @@ class Composition(Shown):
     def _engine(self, index: int, tolerance: float) -> Engine:
         key = (index, tolerance)
         if key not in self._engines:
-            self._engines[key] = engine(self.directions[index].parts, tolerance)
+            known = next((other for (turn, _), other in self._engines.items() if turn == index), None)
+            self._engines[key] = known.roughly(tolerance) if known else engine(self.directions[index].parts, tolerance)
         return self._engines[key]
 
     def delta(self, epsilon: float, unit: Unit = "nats") -> Bracket:
@@ -220,10 +226,11 @@ class Composition(Shown):
             return Bracket(lower, min(by_renyi, largest.upper if reaches(parts, delta) else math.inf))
         goal, lower, upper, width = math.log(delta), 0.0, largest.upper, math.inf
         for _ in range(_ATTEMPTS if tolerance == self.tolerance and not promises else 1):
-            asked = self._engine(index, tolerance)
+            asked, enough = self._engine(index, tolerance), tolerance * _SHARE if tolerance > _FINE else 0.0
             (low, high), start, reach = asked.near_delta(goal)
-            lower = crossing(lambda e, low=low: low.log_delta(e, -1) - goal, start, -1, reach)
-            upper = min(largest.upper, crossing(lambda e, high=high: high.log_delta(e, 1) - goal, start, 1, reach))
+            lower = crossing(lambda e, low=low: low.log_delta(e, -1) - goal, start, -1, reach, enough)
+            upper = crossing(lambda e, high=high: high.log_delta(e, 1) - goal, start, 1, reach, enough)
+            upper = min(largest.upper, upper)
             if upper - lower <= self.tolerance or upper - lower > _WORTH * width or by_renyi <= lower or asked.finest:
                 break
             width = upper - lower
@@ -345,11 +352,18 @@ class Composition(Shown):
             return trade_off(losses)
         top = min(max(self.roughly(1e-2).epsilon(1e-9).upper, 1e-9), 700.0)
         epsilons = np.linspace(0.0, top, _CURVE)
-        deltas = self._deltas(epsilons, 1)
+        deltas = self.deltas(epsilons, 1)
         return trade_off(AtomicLoss(**dominating(epsilons[1:], deltas[1:], float(deltas[0]))))
 
-    def _deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
-        """Return bounds on delta at many growing epsilons of at least 0, from two sums of each direction."""
+    def deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
+        """Return bounds on delta at many growing epsilons of at least 0, from two sums of each direction.
+
+        Examples
+        --------
+        >>> import divulge as dv
+        >>> dv.compose((dv.dp.LaplaceMechanism(1.0), 2)).deltas(np.array([0.0, 2.0]), 1).round(6).tolist()[1]
+        0.0
+        """
         found = np.zeros(len(epsilons))
         for index, turn in enumerate(self.directions):
             infinite, largest, promises = infinite_mass(turn.parts), highest_sum(turn.parts), promises_of(turn.parts)
@@ -387,7 +401,7 @@ class Composition(Shown):
         upper = math.sqrt(max(squares))
         there = self._attained
         epsilons = np.linspace(0.0, min(there.roughly(1e-2).epsilon(1e-9).upper, 700.0), 24)
-        lower = max(map(mu_at, epsilons.tolist(), there._deltas(epsilons, -1).tolist()))
+        lower = max(map(mu_at, epsilons.tolist(), there.deltas(epsilons, -1).tolist()))
         return Bracket(min(lower, upper), upper)
 
     def plot(self, ax: Any = None) -> Any:

@@ -9,6 +9,7 @@ from divulge import exact
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss
+from divulge.roots import grown, turn
 
 QUIET = 32.0
 """-log of the tilted mass that may lie outside of the window, and of what is cut off the parts."""
@@ -31,7 +32,7 @@ def planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
         at = np.searchsorted(_widening(float(losses[0]), middle, float(losses[-1])), losses)
         mass, sums = np.bincount(at, p), np.bincount(at, p * losses)
         return sums[mass > 0] / mass[mass > 0], np.log(mass[mass > 0])
-    bottom, top = _reach(loss, 1e-30, 1e-320)
+    bottom, top = _reach(loss, lambda _: 1e-30, 1e-320)
     edges = _widening(bottom, _lowest(lambda t: loss.tail(t) <= 0.5, bottom, top), top)
     found = grid.cells(loss, edges)
     p = np.append(found.p, max(0.0, float(loss.tail(grid.nudged(edges)[-1])) - loss.infinite))
@@ -50,34 +51,31 @@ def _widening(bottom: float, middle: float, top: float) -> np.ndarray:
     return edges
 
 
-def span(loss: PrivacyLoss, step: float, deepest: float, draws: int) -> tuple[int, int]:
-    """Return the first and last grid point of a part: almost all of its mass under P, and under the tilted P."""
-    bottom, top = _reach(loss, math.exp(-QUIET) / draws, math.exp(max(deepest, -_DEEPEST)))
+def span(
+    loss: PrivacyLoss, step: float, deepest: float, draws: int, tilt: float = 0.0, cumulant: float = 0.0
+) -> tuple[int, int]:
+    """Return the first and last grid point of a part: almost all of its tilted mass, and of that of P above.
+
+    `cumulant` is about log E e^(tilt L). What lies below the first point may be moved up to it: there, too, it is
+    at most a share e^-QUIET of the tilted mass, however far down a loss reaches that a narrow window does not hold.
+    """
+    negligible = cumulant - QUIET - math.log(draws)
+    bottom, top = _reach(loss, lambda t: math.exp(min(0.0, negligible - tilt * t)), math.exp(max(deepest, -_DEEPEST)))
     return math.floor(bottom / step), max(math.ceil(top / step), math.floor(bottom / step) + 1)
 
 
-def _reach(loss: PrivacyLoss, below: float, above: float) -> tuple[float, float]:
-    """Return a and b with P(L < a) <= below and P(b < L < inf) <= above, about as close as can be."""
+def _reach(loss: PrivacyLoss, below: Callable[[float], float], above: float) -> tuple[float, float]:
+    """Return a and b with P(L < a) <= below(a) and P(b < L < inf) <= above, about as close as can be."""
     reverse = loss.reverse()
-    bottom = -_lowest(lambda t: reverse.tail_under_q(t) <= below, -loss.highest, -loss.lowest)
+    bottom = -_lowest(lambda t: reverse.tail_under_q(t) <= below(-t), -loss.highest, -loss.lowest)
     return bottom, _lowest(lambda t: loss.tail(t) - loss.infinite <= above, loss.lowest, loss.highest)
 
 
 def _lowest(holds: Callable[[float], bool], bottom: float, top: float) -> float:
     """Return about the least t in [bottom, top] with `holds`, true from there on; the ends may be infinite."""
-    high = top
+    high, low = top, bottom
     if math.isinf(top):
-        high = max(1e-6, 2 * bottom if math.isfinite(bottom) else 0.0)
-        while not holds(high):
-            high *= 2
-    low = bottom
+        high = grown(holds, max(1e-6, 2 * bottom if math.isfinite(bottom) else 0.0))[1]
     if math.isinf(bottom):
-        low = min(-1e-6, 2 * high)
-        while holds(low):
-            low *= 2
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-        if high - low <= 1e-4 * max(abs(high), abs(low)):
-            break
-    return high
+        low = -grown(lambda t: not holds(-t), max(1e-6, -2 * high))[1]
+    return turn(holds, low, high, width=1e-4, steps=50)[1]

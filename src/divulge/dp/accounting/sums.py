@@ -249,9 +249,10 @@ class Window:
 
 
 def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float) -> TiltedSum:
-    """Return the sum of `count` independent draws of every part, by one FFT for each part and one back.
+    """Return the sum of `count` independent draws of every part, by FFT.
 
-    Parts are taken one by one, and none is kept: memory does not grow with how many there are.
+    Parts are taken one by one, and those drawn once are convolved with each other while they are short: neither memory
+    nor the number of transforms of the whole window grows with how many there are.
     """
     from scipy import fft
 
@@ -260,24 +261,32 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
     scale, relative, error, first, widest, logs = 0.0, 0.0, 0.0, 0, 0, np.zeros(size // 2 + 1)
     draws, finite, moved = 0, 0.0, dict.fromkeys((window.up, -window.down), 0.0)
     live, product = np.arange(size // 2 + 1), np.ones(size // 2 + 1, dtype=np.complex128)
-    for atoms, count in parts:
-        weights, log_total = tilted(atoms, step, window.tilt)
-        farthest = step * max(abs(atoms.first), abs(atoms.first + len(weights)))
-        scale += count * log_total
-        relative += count * ROUND * (window.tilt * farthest + abs(log_total) + 16)
-        error += count * rounding * float(np.linalg.norm(weights))
-        first += count * atoms.first
-        widest += count * (len(weights) - 1)
-        draws += count
-        finite += count * math.log1p(-min(atoms.infinite, 1.0 - ROUND))
-        for slope in moved:
-            moved[slope] += count * tilted(atoms, step, window.tilt + slope)[1]
+    single: list[np.ndarray] = []
+
+    def multiply(weights: np.ndarray, count: int) -> float:
+        """Count weights into the product; return a bound on the round-off."""
+        nonlocal live, logs, product
         spectrum: np.ndarray = np.asarray(fft.rfft(_folded(weights, size)))[live]
         with np.errstate(divide="ignore"):
             logs += count * np.log(np.abs(spectrum))
         kept = logs > -_NEGLIGIBLE  # no factor exceeds 1: what is negligible once remains so
         live, logs = live[kept], logs[kept]
         product = product[kept] * _power(spectrum[kept], count)
+        return count * rounding * _norm(weights)
+
+    for atoms, count in parts:
+        weights, log_total = tilted(atoms, step, window.tilt)
+        farthest = step * max(abs(atoms.first), abs(atoms.first + len(weights)))
+        scale += count * log_total
+        relative += count * ROUND * (window.tilt * farthest + abs(log_total) + 16)
+        first += count * atoms.first
+        widest += count * (len(weights) - 1)
+        draws += count
+        finite += count * math.log1p(-min(atoms.infinite, 1.0 - ROUND))
+        for slope in moved:
+            moved[slope] += count * tilted(atoms, step, window.tilt + slope)[1]
+        error += rounding * _joined(single, weights, size // 2) if count == 1 else multiply(weights, count)
+    error += math.fsum([multiply(weights, 1) for weights in single])
     whole = np.zeros(size // 2 + 1, dtype=np.complex128)
     whole[live] = product
     masses: np.ndarray = np.asarray(fft.irfft(whole, size))
@@ -287,6 +296,34 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
     infinite = -math.expm1(finite)
     turn = (low - first) % size
     return TiltedSum(step, low, masses, turn, window.tilt, scale, relative, norm_error, lost, shift, infinite)
+
+
+def _norm(values: np.ndarray) -> float:
+    """Return the Euclidean norm, in one thread: of arrays as short as these, threads cost more than they give."""
+    return math.sqrt(float(np.square(values).sum()))
+
+
+def _joined(stack: list[np.ndarray], weights: np.ndarray, longest: int) -> float:
+    """Put weights on a stack, whose top is convolved with what is under it while that is no longer than twice itself.
+
+    Returns the sum of the Euclidean norms of all that went through a transform: times the round-off of one, it bounds
+    the norm of the error, as no factor of a product of spectra exceeds 1.
+    """
+    from scipy import fft
+
+    stack.append(weights)
+    norms = 0.0
+    while len(stack) > 1 and len(stack[-2]) <= 2 * len(stack[-1]):
+        size = len(stack[-2]) + len(stack[-1]) - 1
+        if size > longest:
+            break
+        second, first = stack.pop(), stack.pop()
+        fast: Any = fft.next_fast_len
+        cells = int(fast(size, real=True))
+        both: Any = fft.irfft(np.asarray(fft.rfft(first, cells)) * np.asarray(fft.rfft(second, cells)), cells)
+        stack.append(both[:size])
+        norms += sum(map(_norm, (first, second, both)))
+    return norms
 
 
 def _outside(moved: Mapping[float, float], window: Window, scale: float) -> float:

@@ -6,7 +6,6 @@ spike that holds some mass (1e-14 and 1e-8 of that of its cell) is found whereve
 kept as a mass of which nothing is known.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.quadrature import panels
+from divulge.roots import peaks
 
 _TAILS = 10.0 ** -np.arange(300.0, 2.0, -2.0)
 _LEVELS = np.concatenate([_TAILS, np.linspace(0.01, 0.5, 80)])
@@ -30,7 +30,7 @@ _ROUNDED = 4e-15
 _ROUNDS, _MOST_CELLS = 60, 30_000
 """Halvings down to neighboring doubles, and how many cells they may make."""
 
-_GOLDEN, _STEPS = (5**0.5 - 1) / 2, 45
+_STEPS = 45
 """A search of an extremum divides by the golden ratio; so many steps leave the square root of a rounding."""
 
 _FLAT = 1e-13
@@ -77,9 +77,9 @@ class Line:
 
     def masses(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return P and Q of the intervals, by cdf left of the median and by sf right of it."""
-        return tuple(mass for mass, _ in self._measured(left, right))  # pyright: ignore[reportReturnType]
+        return tuple(mass for mass, _ in self._masses(left, right))  # pyright: ignore[reportReturnType]
 
-    def _measured(self, left: np.ndarray, right: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _masses(self, left: np.ndarray, right: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return for each law the masses of the intervals, and what they may be off by."""
         found: list[tuple[np.ndarray, np.ndarray]] = []
         for law, median in zip((self.first, self.second), self._medians, strict=True):
@@ -127,7 +127,7 @@ class Line:
             weights = [(high / 2 - low / 2)[:, None] * 2 * shares * law.pdf(nodes) for law in (self.first, self.second)]
         unknown: list[np.ndarray] = []
         masses: list[np.ndarray] = []
-        for (mass, rounding), weight in zip(self._measured(low, high), weights, strict=True):
+        for (mass, rounding), weight in zip(self._masses(low, high), weights, strict=True):
             missing = np.abs(np.nan_to_num(weight.sum(axis=1), nan=0.0, posinf=0.0) - mass)
             masses.append(mass)
             unknown.append(np.where(missing > rounding, np.minimum(missing, mass), 0.0))
@@ -147,17 +147,7 @@ class Line:
         if not len(turns) or len(turns) > _MOST_CELLS // 10:
             return np.zeros(0)
         low, high, sign = x[steps[turns]], x[steps[turns + 1] + 1], np.sign(rising[steps[turns]])
-        return _peaks(lambda at: sign * self.log_ratio(at), low, high)
-
-
-def _peaks(f: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the largest values' places, one in each interval, of functions that rise and then fall."""
-    for _ in range(_STEPS):
-        step = _GOLDEN * (high - low)
-        left, right = high - step, low + step
-        rising = f(left) < f(right)
-        low, high = np.where(rising, left, low), np.where(rising, high, right)
-    return low / 2 + high / 2
+        return peaks(lambda at: sign * self.log_ratio(at), low, high, _STEPS)
 
 
 def _known_edges(law: Any) -> np.ndarray:

@@ -17,6 +17,7 @@ from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 
 _HUGE = np.finfo(np.float64).max
 _WIDEST = 700.0
+"""Losses beyond count as infinite, or are left out where this is safe: e^709.8 is the largest double."""
 
 _FINER = 48
 """Cells between two cuts of the line, for composition."""

@@ -59,26 +59,6 @@ def order(value: float, argument: str = "alpha") -> float:
     return value
 
 
-def least(holds: Callable[[float], bool], highest: float) -> float:
-    """Return the least non-negative double with `holds`, a condition that stays true once it is; +inf if none has."""
-    if holds(0.0):
-        return 0.0
-    high = min(1.0, highest) if highest > 0 else 1.0
-    low = 0.0
-    while not holds(high):
-        low, high = high, high * 2.0
-        if high > 1e300:
-            return math.inf
-    return turn(holds, low, high)[1]
-
-
-def turn(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Return the neighboring doubles between which a condition that fails at `low` and holds at `high` turns."""
-    while low < (middle := low + (high - low) / 2.0) < high:
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low, high
-
-
 def lower_hull(x: np.ndarray, y: np.ndarray) -> list[int]:
     """Return which of the points are corners of their lower convex hull, by rising x (Andrew's monotone chain)."""
     across, up, hull = x.tolist(), y.tolist(), list[int]()

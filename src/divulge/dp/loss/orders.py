@@ -14,13 +14,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from divulge.dp.loss.numbers import Bracket, order, turn
+from divulge.dp.loss.numbers import Bracket, order
 from divulge.dp.loss.pair import ROUNDING, PrivacyLoss
 from divulge.measures.numeric.convex import exp_term
+from divulge.roots import turn
 
 _TOLERANCE = 5e-13
+"""Share at which bounds on a supremum count as met: half of the 1e-12 that is promised; divergences lose some ulps."""
 MOST_INTERVALS = 4_000
+"""Intervals of orders that are looked at: each costs a divergence. What stays open widens the bracket."""
 _LARGEST_ORDER = 1e30
+"""The largest order that is looked at, after 100 doublings; beyond, the divergence of order infinity is the bound."""
 
 _FAR_ORDERS = (64.0, 256.0, 1024.0, 4096.0)
 """Orders that are looked at where a curve has no end: D_a / a may grow for ever."""

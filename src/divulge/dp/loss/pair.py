@@ -14,10 +14,11 @@ import numpy as np
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.divergences import divergence_named
-from divulge.dp.loss.numbers import each, least, like, numbers, order, probabilities
+from divulge.dp.loss.numbers import each, like, numbers, order, probabilities
 from divulge.dp.loss.quadrature import LossFunction
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import exp_term
+from divulge.roots import least
 
 ROUNDING = 1e-13
 """More than the relative rounding error of an expectation of terms of one sign."""

@@ -28,6 +28,7 @@ _MOST_TERMS = 4096
 """Largest order at which the moments of a sample are summed term by term."""
 
 _SLACK = 1e-12
+"""Share by which bounds move to the safe side: some thousand roundings, where the formulas have a few dozen."""
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,13 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.roots import grown, turn
 
-_LARGEST = 500.0
-"""No level above is looked at: e^-500 is the probability of a wrong guess."""
+_LARGEST = 512.0
+"""No level above is looked at: e^-512 is the probability of a wrong guess."""
 
 _GRID = 64
 """Levels below the bound at which it is seen once more that they are refuted."""
-
-_STEPS = 200
-"""Halvings of an interval of levels; doubles end sooner."""
 
 _MOST_BELOW = 1_000_000
 """So many numbers below the right guesses are looked at."""
@@ -275,17 +273,15 @@ def greatest_refuted(refuted: Callable[[float], bool]) -> float:
     """
     if not refuted(0.0):
         return 0.0
-    low, high = 0.0, 1.0
-    while high < _LARGEST and refuted(high):
-        low, high = high, 2 * high
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if refuted(middle) else (low, middle)
+
+    def stands(level: float) -> bool:
+        return not refuted(level)
+
+    low, high = grown(stands, 1.0, _LARGEST)
+    low = turn(stands, low, high)[0] if high < math.inf else low
     grid = np.linspace(0.0, low, _GRID, endpoint=False).tolist()
-    stands = next((i for i, level in enumerate(grid) if not refuted(level)), None)
-    return low if stands is None else grid[max(stands - 1, 0)]
+    first = next((i for i, level in enumerate(grid) if stands(level)), None)
+    return low if first is None else grid[max(first - 1, 0)]
 
 
 def counts_of(guesses: Any, right: Any, trials: Any) -> tuple[int, int, int]:

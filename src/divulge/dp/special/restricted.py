@@ -16,6 +16,7 @@ from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
 _STEPS = 200
+"""Damped Newton steps at most; they are more than a few where each goes nine tenths of the way to a border."""
 
 _ROUNDED = 1e-13
 """More than the relative rounding of a bound, a sum of terms of one sign."""

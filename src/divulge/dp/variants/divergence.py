@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.loss.numbers import order, turn
+from divulge.dp.loss.numbers import order
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import as_rows
 from divulge.dp.variants.worst import Worst, in_unit, largest, nats_of, worst, worst_delta
 from divulge.errors import DivulgeError
 from divulge.model.neighbors import ordered_pairs
+from divulge.roots import grown, turn
 from divulge.ties import first_largest
 from divulge.units import Unit
 
@@ -119,10 +120,12 @@ def _largest_order(loss: PrivacyLoss, epsilon: float) -> float:
         return math.inf
     if loss.mean() > epsilon:
         return 0.0
-    low, high = 1.0, 2.0
-    while loss.renyi(high) <= epsilon and high < 1e15:
-        low, high = high, 2 * high
-    return turn(lambda alpha: loss.renyi(alpha) > epsilon, low, high)[0]
+
+    def exceeds(alpha: float) -> bool:
+        return loss.renyi(alpha) > epsilon
+
+    low, high = grown(exceeds, 2.0, 1e15)
+    return turn(exceeds, max(1.0, low), high)[0] if high < math.inf else low
 
 
 def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:

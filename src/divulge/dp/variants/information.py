@@ -19,6 +19,7 @@ from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
 
 _MOST_NEIGHBORHOODS = 10_000
+"""Maximal cliques of neighbors, of which a graph can have 3^(N/3): each takes a capacity, of some milliseconds."""
 
 _ROUNDING = 1e-12
 """Relative error of the quadratures of continuous losses, allowed for in the bounds."""

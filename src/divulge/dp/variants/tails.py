@@ -11,6 +11,7 @@ from divulge.dp.loss.numbers import least_bound
 from divulge.dp.loss.pair import PrivacyLoss
 
 _SLACK = 1e-12
+"""Share by which bounds move up: thousands of roundings, where each takes a handful beside those of delta."""
 _GAPS = np.geomspace(1e-9, 1e3, 400)
 
 

@@ -22,8 +22,9 @@ from divulge.model.record import Record
 from divulge.model.shown import Shown
 
 _POINTS = 20_001
+"""Points of a curve: tests between two mix them, so that beta is above the curve by the square of their distance."""
 _CELLS = 401
-"""Points of a loss whose every tail is a search."""
+"""Points of a loss whose every tail is a search, by the same measure: fewer, as each takes longer."""
 
 _STEPS = 128
 """Steps of the search for a test: every second halves, down to neighboring doubles."""

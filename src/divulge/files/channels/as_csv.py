@@ -72,7 +72,7 @@ def records(stream: BinaryIO) -> list[dict[str, Any]]:
     """Return a dictionary for each line; cells that are numbers become int or float, empty ones are left out."""
     header, *body = list(rows(stream)) or [[]]
     columns_exist(header, header)
-    return [{key: _plain(cell) for key, cell in zip(header, row, strict=True) if cell} for row in body]
+    return [{key: _number_or_text(cell) for key, cell in zip(header, row, strict=True) if cell} for row in body]
 
 
 def write(what: Channel, stream: BinaryIO) -> None:
@@ -133,7 +133,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _plain(cell: str) -> int | float | str:
+def _number_or_text(cell: str) -> int | float | str:
     for convert in (int, float):
         try:
             return convert(cell)

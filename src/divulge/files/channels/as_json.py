@@ -15,6 +15,7 @@ from divulge.model.prior import Prior
 from divulge.model.shown import printable_json
 
 _LONGEST_NUMERAL = 400
+"""Characters of a number: the largest double written out has 309; Python refuses whole numbers above 4,300 itself."""
 
 
 class Numeral(str):
@@ -46,7 +47,7 @@ def prior(stream: BinaryIO) -> Prior:
 
 def read(stream: BinaryIO) -> Any:
     """Return the value, with numbers as int or float."""
-    return _plain(_loaded(stream))
+    return _number_of(_loaded(stream))
 
 
 def document(stream: BinaryIO) -> Any:
@@ -115,20 +116,20 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _number_of(value: Any) -> Any:
     if isinstance(value, Numeral):
         return float(value) if any(c in value for c in ".eE") else int(value)
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_number_of(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _number_of(item) for key, item in value.items()}
     return value
 
 
 def _labels(labels: Any, axis: str) -> list[Hashable] | None:
     if labels is not None and not isinstance(labels, list):
         raise DivulgeError.of(axis, "be a list of labels", "it", kind(labels))
-    return None if labels is None else [_hashable(_plain(label)) for label in labels]
+    return None if labels is None else [_hashable(_number_of(label)) for label in labels]
 
 
 def _hashable(label: Any) -> Hashable:

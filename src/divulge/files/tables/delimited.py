@@ -1,29 +1,29 @@
 """Tables as text (CSV): what they look like is guessed, every byte is checked before the first row is read.
 
 A parser alone cannot be trusted with a damaged file: one quote that is not closed makes the rows behind it a single
-cell, which would go out as it is. So all lines are measured first; unless cells have line breaks on purpose, each is a
-row.
+cell, which would go out as it is. So all lines are measured first (`lines`); unless cells have line breaks on purpose,
+each is a row.
 """
 
 import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, BinaryIO
-
-import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.extras import require
 from divulge.files.settings import Settings
+from divulge.files.tables.layout import Layout, below, last_lines, names_of, numbered, suggested, window
+from divulge.files.tables.lines import BLOCK, HINT, LONGEST_LINE, fault_of, scan
 from divulge.files.tables.source import Content, Source
 
 _SAMPLE = 1 << 18
-_BLOCK = 1 << 24
-_LONGEST_LINE = 1 << 26
-_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+"""Bytes from which the delimiter and the encoding are guessed: some thousand lines of most tables."""
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """Delimiters that are guessed, in the order in which ties are broken."""
@@ -63,17 +63,6 @@ class Dialect:
 def _called(encoding: str) -> str:
     names = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "cp1252": "Latin-1 (Windows-1252)", "latin-1": "Latin-1"}
     return names.get(encoding, encoding.upper())
-
-
-@dataclass
-class Lines:
-    """What a pass over all lines found."""
-
-    rows: int = 0
-    """Lines that hold anything, with the header; of one column, all."""
-    blank: int = 0
-    breaks: int = 0
-    ended: bool = True
 
 
 class Transcoded(io.RawIOBase):
@@ -116,11 +105,19 @@ class Transcoded(io.RawIOBase):
 def table(content: Content, settings: Settings) -> Source:
     """Return the table of a text, every cell as it stands there; an empty cell is missing."""
     pa, pacsv = require("pyarrow", "tables"), require("pyarrow.csv", "tables")
-    dialect = guessed(content, settings)
-    open_text = _opener(content, dialect.encoding)
-    header = _header(open_text, dialect.delimiter, settings.line_breaks)
+    dialect, layout = guessed(content, settings), Layout.of(settings)
+    whole = _opener(content, dialect.encoding)
+    open_text, named = window(whole, layout)
+    above = layout.last - 1
+    header = _header(open_text, dialect.delimiter, settings.line_breaks, above)
+    if len(named) > 1:
+        header = names_of([(cells_of([line], dialect.delimiter) or [[""]])[0] for line in named])
+    header = numbered(header) if settings.number_names else header
     settings.limits.allow(content.name, "columns", len(header))
-    lines = scan(open_text, dialect.delimiter, len(header), settings.line_breaks)
+    lines = scan(open_text, dialect.delimiter, len(header), settings.line_breaks, above)
+    told = layout.words("line") or below([(1, header)], cells_of(last_lines(lines.tail), dialect.delimiter))
+    if told:
+        settings.tell(f"{content.name}: {told}")
     if lines.breaks:
         settings.tell(f"{content.name}: {lines.breaks:,} line breaks are inside cells; it has {lines.rows - 1:,} rows.")
     if not lines.ended:
@@ -135,7 +132,7 @@ def table(content: Content, settings: Settings) -> Source:
         convert = pacsv.ConvertOptions(
             column_types=types, include_columns=list(columns), null_values=[""], strings_can_be_null=True
         )
-        options = pacsv.ReadOptions(block_size=_BLOCK, column_names=header, skip_rows=1)
+        options = pacsv.ReadOptions(block_size=BLOCK, column_names=header, skip_rows=1)
         rows, plain = 0, dialect.decimal == "."
         with open_text() as text:
             try:
@@ -144,7 +141,7 @@ def table(content: Content, settings: Settings) -> Source:
                         rows += batch.num_rows
                         yield batch if plain else pa.record_batch([*map(_with_points, batch)], schema=batch.schema)
             except pa.ArrowInvalid:
-                _explain(open_text, dialect.delimiter, content.name)
+                _explain(open_text, dialect.delimiter, content.name, above)
                 raise
         if rows != lines.rows - 1:
             raise InputFileError(
@@ -228,6 +225,7 @@ def _dialect(content: Content, settings: Settings) -> tuple[Dialect, list[str]]:
             first = stream.read(_SAMPLE)
             told = _TOLD.match(first)
             sample = first[told.end() if told else 0 :].decode("utf-8", "ignore")
+            sample = _of_table(sample, Layout.of(settings), len(head) == _SAMPLE)
     except UnicodeError:
         raise InputFileError(f"{content.name}: is not text in {_called(encoding)}.") from None
     usual = "\t" if content.suffix == ".tsv" else ","
@@ -285,7 +283,7 @@ def _check_utf8(content: Content, latin: bool = False) -> bool:
     """Say yes if all bytes are UTF-8; no, where allowed, if the first one beyond ASCII is not; refuse the rest."""
     decoder, ascii_only, line = codecs.getincrementaldecoder("utf-8")("strict"), True, 1
     with content.open() as stream:
-        while block := stream.read(_BLOCK):
+        while block := stream.read(BLOCK):
             try:
                 ascii_only = decoder.decode(block).isascii() and ascii_only
                 line += block.count(b"\n")
@@ -305,7 +303,7 @@ def _check_utf8(content: Content, latin: bool = False) -> bool:
 def _latin(content: Content) -> str:
     """Return cp1252 unless a byte has no meaning there."""
     with content.open() as stream:
-        while block := stream.read(_BLOCK):
+        while block := stream.read(BLOCK):
             if any(byte in block for byte in (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")):
                 return "latin-1"
     return "cp1252"
@@ -316,6 +314,17 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
         return [row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row]
     except csv.Error:
         return []
+
+
+def opening(content: Content, settings: Settings) -> tuple[Callable[[], Any], str]:
+    """Return what opens a text as UTF-8, from its first line on, and its delimiter."""
+    dialect = _dialect(content, settings)[0]
+    return _opener(content, dialect.encoding), dialect.delimiter
+
+
+def cells_of(lines: list[bytes], delimiter: str) -> list[list[str]]:
+    """Return the cells of lines, those without any left out."""
+    return _sample_rows("\n".join(line.decode("utf-8", "replace") for line in lines), delimiter)
 
 
 def _guessed_delimiter(sample: str, cut: bool, usual: str) -> str:
@@ -333,7 +342,25 @@ def _guessed_delimiter(sample: str, cut: bool, usual: str) -> str:
         return max(widths, key=lambda d: widths[d])
     heads = {d: len(rows[0]) for d in DELIMITERS if (rows := _sample_rows(sample, d))}
     best = max(heads, key=lambda d: heads[d], default=usual)
-    return usual if heads.get(usual, 0) > 1 or heads.get(best, 0) < 2 else best
+    if heads.get(usual, 0) > 1 or heads.get(best, 0) > 1:
+        return usual if heads.get(usual, 0) > 1 else best
+    alike = {d: _most_alike(_sample_rows(sample, d)) for d in sorted(DELIMITERS, key=lambda d: d != usual)}
+    return max(alike, key=lambda d: alike[d])  # a title stands above the table
+
+
+def _most_alike(rows: list[list[str]]) -> int:
+    """Return how many rows have as many cells, and more than one."""
+    return max(Counter(len(row) for row in rows if len(row) > 1).values(), default=0)
+
+
+def _of_table(sample: str, layout: Layout, cut: bool) -> str:
+    """Return the lines of a sample from the last row of names on, without what is left out below."""
+    if layout == Layout():
+        return sample
+    lines = sample.splitlines(True)[layout.last - 1 :]
+    while not cut and lines and not lines[-1].strip():
+        lines.pop()
+    return "".join(lines if cut or not layout.footer else lines[: -layout.footer])
 
 
 def _guessed_decimal(sample: str, delimiter: str) -> str:
@@ -353,183 +380,69 @@ def _with_points(array: Any) -> Any:
     return compute.if_else(commas, without, array)
 
 
-def _header(open_text: Callable[[], Any], delimiter: str, line_breaks: bool) -> list[str]:
-    """Return the names of the columns: the first line, which no cell goes beyond."""
+def _header(open_text: Callable[[], Any], delimiter: str, line_breaks: bool, above: int) -> list[str]:
+    """Return the names of the columns: the first line behind those above, which no cell goes beyond."""
     with open_text() as text:
-        first = text.read(_LONGEST_LINE if line_breaks else _SAMPLE)
+        first = text.read(LONGEST_LINE if line_breaks else _SAMPLE)
         end = re.search(rb"[\r\n]", first)
-        while end is None and len(first) < _LONGEST_LINE and (more := text.read(_SAMPLE)):
+        while end is None and len(first) < LONGEST_LINE and (more := text.read(_SAMPLE)):
             first += more
             end = re.search(rb"[\r\n]", first)
     line = first[: end.start()] if end else first
-    fault = _fault(line, delimiter.encode())
+    fault = fault_of(line, delimiter.encode())
     if fault:
-        raise DivulgeError(f"line 1 {fault}.{_HINT}")
+        raise DivulgeError(f"line {above + 1} {fault}.{HINT}")
     if not line.strip():
-        raise DivulgeError("must have the names of its columns in line 1, which is empty.")
+        raise DivulgeError(f"must have the names of its columns in line {above + 1}, which is empty.")
     try:
         return next(csv.reader([line.decode()], delimiter=delimiter))
     except csv.Error:
-        raise DivulgeError(f"must have {_LONG}; a name in line 1 is longer.") from None
+        raise DivulgeError(f"must have {_LONG}; a name in line {above + 1} is longer.") from None
 
 
 _LONG = f"cells of at most {csv.field_size_limit():,} characters"
 
-_HINT = " Hint: --line-breaks (line_breaks=True) is for cells that hold line breaks on purpose."
 
-
-def scan(open_text: Callable[[], Any], delimiter: str, width: int, line_breaks: bool) -> Lines:
-    """Return how many rows a text has, after checking that every quote is closed where its cell ends.
-
-    Lines without quotes are only counted; where quotes stand as they must is decided for a block at once; what is left
-    is judged by itself, as a parser would read it.
-    """
-    found, rest, mark = Lines(), b"", delimiter.encode()
-    with open_text() as text:
-        while True:
-            block = text.read(_BLOCK)
-            data = rest + block
-            if not data:
-                break
-            if b"\0" in data:
-                raise DivulgeError(f"must be text; line {_line(found)} or one behind it holds a zero byte.")
-            cut = _end_of_records(data, line_breaks) if block else len(data)
-            if not cut:
-                if len(data) > _LONGEST_LINE:
-                    what = "a row" if line_breaks else "a line"
-                    raise DivulgeError(f"line {_line(found)} begins {what} of more than {_LONGEST_LINE >> 20} MiB.")
-                rest = data
-                continue
-            _measure(data[:cut], mark, line_breaks, width, found)
-            rest = data[cut:]
-            if not block:
-                found.ended = data[-1:] in (b"\n", b"\r")
-                break
-    return found
-
-
-def _line(found: Lines) -> int:
-    return found.rows + found.blank + found.breaks + 1
-
-
-def _end_of_records(data: bytes, line_breaks: bool) -> int:
-    """Return where the last whole row ends; a carriage return at the end may be half of a line end."""
-    last = data.rfind(b"\n") + 1 or (data[:-1].rfind(b"\r") + 1)
-    if not line_breaks or b'"' not in data:
-        return last
-    quotes, ends = _places(data[:last])
-    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
-    return int(outside[-1]) + 1 if outside.size else 0
-
-
-def _places(data: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Return where quotes are, and where lines end; of a pair of return and newline, the newline."""
-    at = np.frombuffer(data, dtype=np.uint8)
-    ends = at == _NEWLINE
-    if b"\r" in data:
-        lone = at == _RETURN
-        lone[:-1] &= ~ends[1:]
-        ends = ends | lone
-    return np.flatnonzero(at == _QUOTE), np.flatnonzero(ends)
-
-
-def _measure(data: bytes, mark: bytes, line_breaks: bool, width: int, found: Lines) -> None:
-    """Add the lines of a block of whole rows; refuse a quote that is not closed, with its line."""
-    if b'"' not in data and b"\r" not in data and b"\n\n" not in data and not data.startswith(b"\n"):
-        found.rows += data.count(b"\n") + (not data.endswith(b"\n"))
-        return
-    quotes, ends = _places(data)
-    if not ends.size or ends[-1] != len(data) - 1:
-        ends = np.append(ends, len(data))
-    before = np.searchsorted(quotes, ends)
-    wrong = _misplaced(data, mark, quotes, before, line_breaks)
-    if line_breaks:
-        if wrong.size or quotes.size % 2:
-            place = quotes[wrong[0]] if wrong.size else quotes[-1]
-            line = _line(found) + int(np.searchsorted(ends, place))
-            raise DivulgeError(f"line {line} has a quote that does not end a cell, or begins one that does not end.")
-        inside = before % 2 == 1
-        found.breaks += int(np.count_nonzero(inside))
-        ends = ends[~inside]
-    else:
-        _judge_lines(data, mark, quotes, ends, before, wrong, found)
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    lengths = ends - starts
-    at = np.frombuffer(data, dtype=np.uint8)
-    lengths -= (lengths > 0) & (at[np.maximum(ends - 1, 0)] == _RETURN)
-    blank = int(np.count_nonzero(lengths == 0)) if width > 1 else 0
-    found.rows += len(ends) - blank
-    found.blank += blank
-
-
-def _misplaced(data: bytes, mark: bytes, quotes: np.ndarray, before: np.ndarray, across: bool) -> np.ndarray:
-    """Return the quotes that neither open a cell at its beginning, nor close one at its end, nor stand in pairs."""
-    if not quotes.size:
-        return quotes
-    at = np.frombuffer(data, dtype=np.uint8)
-    first = np.zeros(len(quotes), dtype=np.int64)
-    if not across:
-        line = np.searchsorted(before, np.arange(len(quotes)), side="right")
-        first = np.concatenate([[0], before])[line]
-    opens = (np.arange(len(quotes)) - first) % 2 == 0
-    edges = np.isin(np.arange(256), [mark[0], _NEWLINE, _RETURN, _QUOTE])
-    previous = np.where(quotes > 0, at[np.maximum(quotes - 1, 0)], _NEWLINE)
-    following = np.where(quotes + 1 < len(at), at[np.minimum(quotes + 1, len(at) - 1)], _NEWLINE)
-    return np.flatnonzero(~np.where(opens, edges[previous], edges[following]))
-
-
-def _judge_lines(
-    data: bytes, mark: bytes, quotes: np.ndarray, ends: np.ndarray, before: np.ndarray, wrong: np.ndarray, found: Lines
-) -> None:
-    """Refuse the first line with a cell that its own line does not close."""
-    odd = np.flatnonzero(np.diff(before, prepend=0) % 2)
-    suspects = np.union1d(odd, np.searchsorted(before, wrong, side="right"))
-    for line in suspects.tolist():
-        start = int(ends[line - 1]) + 1 if line else 0
-        fault = _fault(data[start : ends[line]].rstrip(b"\r"), mark)
-        if fault:
-            raise DivulgeError(f"line {_line(found) + line} {fault}.{_HINT}")
-
-
-def _fault(line: bytes, mark: bytes) -> str | None:
-    """Return what is wrong with the quotes of a line. A quote inside a cell that begins without one is a character."""
-    place = 0
-    while place <= len(line):
-        if line[place : place + 1] != b'"':
-            place = line.find(mark, place) + 1
-            if not place:
-                return None
-            continue
-        end = line.find(b'"', place + 1)
-        while end >= 0 and line[end + 1 : end + 2] == b'"':
-            end = line.find(b'"', end + 2)
-        if end < 0:
-            return "has a quote that is not closed"
-        if line[end + 1 : end + 2] not in (b"", mark):
-            return "has characters behind the closing quote of a cell"
-        place = end + 2
-    return None
-
-
-def _explain(open_text: Callable[[], Any], delimiter: str, name: str) -> None:
+def _explain(open_text: Callable[[], Any], delimiter: str, name: str, above: int) -> None:
     """Refuse the first line that has more or fewer cells than the header, without its content."""
     with open_text() as text:
-        readable: Any = io.BufferedReader(text) if isinstance(text, io.RawIOBase) else text
+        readable: Any = io.BufferedReader(text) if isinstance(text, Transcoded) else text
         lines = csv.reader(io.TextIOWrapper(readable, "utf-8", newline=""), delimiter=delimiter)
         try:
-            _refuse_uneven(lines, name)
+            _refuse_uneven(lines, name, above)
         except csv.Error:
-            raise InputFileError(f"{name}: line {lines.line_num} must have {_LONG}; one is longer.") from None
+            raise InputFileError(f"{name}: line {lines.line_num + above} must have {_LONG}; one is longer.") from None
 
 
-def _refuse_uneven(lines: Any, name: str) -> None:
-    width = len(next(lines))
+def _refuse_uneven(lines: Any, name: str, above: int) -> None:
+    first = next(lines)
     for row in lines:
-        if row and len(row) != width:
-            hint = "a cell that holds the delimiter stands in quotes; --delimiter (delimiter=) says what it is."
-            if width == 1:
-                hint = "leave out lines above the table, such as a title; else --delimiter (delimiter=) sets it."
+        if row and len(row) != len(first):
+            place, seen = lines.line_num, [(1, first), (lines.line_num, row)]
+            seen += [(lines.line_num, one) for one in islice(lines, _AHEAD) if one]
             raise InputFileError(
-                f"{name}: line {lines.line_num} must have {number_of(width, 'cell')}, as the header has; it has "
-                f"{len(row)}. Hint: {hint}"
+                f"{name}: line {place + above} must have {number_of(len(first), 'cell')}, as the header has; it has "
+                f"{len(row)}. Hint: {_advice(seen, above, next(lines, None) is None)}"
             )
+
+
+_AHEAD = 20
+"""So many lines behind one that is uneven are looked at."""
+
+
+def _advice(seen: list[tuple[int, list[str]]], above: int, ended: bool) -> str:
+    """Return what to do about the second of some lines, which has other cells than the first."""
+    width = len(seen[0][1])
+    if width == 1:
+        found = suggested(seen, []).first + above
+        return (
+            "leave out lines above the table, such as a title"
+            + (f": --header {found} (header={found}) takes line {found} for the names of columns" if found > 1 else "")
+            + "; else --delimiter (delimiter=) sets it."
+        )
+    if ended and all(len(row) < width for _, row in seen[1:]):
+        rows = len(seen) - 1
+        return (
+            f"--footer {rows} (footer={rows}) leaves out {number_of(rows, 'row')} at the end, such as totals and notes."
+        )
+    return "a cell that holds the delimiter stands in quotes; --delimiter (delimiter=) says what it is."

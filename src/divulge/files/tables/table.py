@@ -1,23 +1,25 @@
 """The one reader of tables: every command and every function opens them here."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from divulge.errors import DivulgeError, InputFileError, printable
+from divulge.files.foreign import apart
 from divulge.files.formats import TABLES
 from divulge.files.opening import absent, standard_input
 from divulge.files.settings import Settings, current, using
-from divulge.files.tables import columnar, delimited, foreign
+from divulge.files.tables import columnar, delimited
 from divulge.files.tables.frames import IN_MEMORY
 from divulge.files.tables.source import Content, Source, reading
+from divulge.files.tables.tidying import columns_of, group_texts, tidied
 
 PARQUET = TABLES["Parquet"]
 
 _READERS: dict[str, Callable[[Content, Settings], Source]] = {
-    "CSV": delimited.table, "Parquet": columnar.parquet, "Arrow": columnar.arrow, "Excel": foreign.sheet,
-    "Stata": foreign.statistics, "SPSS": foreign.statistics, "SAS": foreign.statistics,
+    "CSV": delimited.table, "Parquet": columnar.parquet, "Arrow": columnar.arrow, "Excel": apart.sheet,
+    "Stata": apart.statistics, "SPSS": apart.statistics, "SAS": apart.statistics,
 }  # fmt: skip
 
 OPENERS = {suffix: _READERS[name] for name, suffixes in TABLES.items() for suffix in suffixes}
@@ -33,6 +35,11 @@ def open_table(
     decimal: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    header: str | int | None = None,
+    footer: int | None = None,
+    number_names: bool | None = None,
+    one_spelling: str | Sequence[str] | None = None,
+    group: Any = None,
     line_breaks: bool | None = None,
     limit: str | None = None,
 ) -> Source:
@@ -54,6 +61,19 @@ def open_table(
         Of the text of a CSV file, such as "latin-1" or "utf-16".
     sheet : str, optional
         Name or number, from 1, of the sheet of a workbook.
+    header : int or text, optional
+        The row that has the names of columns, counted from 1; several, such as "3-4", are put together. Rows above are
+        left out. Of text and workbooks.
+    footer : int, optional
+        So many rows at the end are left out, such as totals and notes. Of text and workbooks.
+    number_names : bool
+        Whether columns of one name get numbers: day, day (2).
+    one_spelling : name of a column, or names, optional
+        Texts there that differ in blanks, in case or in leading zeros are one value.
+    group : {column: rule} or texts "column=rule", optional
+        What values are grouped to before anything else: a width of ranges (10000, or 10000:0:90000 with one range below
+        and one above), day, month, quarter or year of dates, first:2 letters of texts, rare:50, which calls values of
+        fewer rows "other".
     line_breaks : bool
         Whether cells of a CSV file may hold line breaks; else each line is a row, and closes its quotes.
     limit : str, optional
@@ -82,13 +102,15 @@ def open_table(
     if isinstance(table, Source):
         return table
     with using(
-        delimiter=delimiter, decimal=decimal, encoding=encoding, sheet=sheet, line_breaks=line_breaks, limits=limit
-    ) as settings:
+        delimiter=delimiter, decimal=decimal, encoding=encoding, sheet=sheet, header=header, footer=footer,
+        number_names=number_names, one_spelling=columns_of(one_spelling) or None, group=group_texts(group) or None,
+        line_breaks=line_breaks, limits=limit,
+    ) as settings:  # fmt: skip
         if isinstance(table, (str, os.PathLike)):
-            return _of_path(os.fspath(table), settings)
+            return tidied(_of_path(os.fspath(table), settings), settings)
         for known, convert in IN_MEMORY.items():
             if type(table).__module__.partition(".")[0] == known:
-                return convert(table)
+                return tidied(convert(table), settings)
     raise DivulgeError.of("table", "be a path or a pandas, polars or pyarrow table", "it", f"a {type(table).__name__}")
 
 

@@ -22,6 +22,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.divergences import FDivergence
 from divulge.guarantees.kinds.loss import ADP, PDP, RDP, ZCDP, AbsChi, LossGuarantee
 from divulge.guarantees.parameters import PARAMETERS
+from divulge.roots import valley
 
 Index = tuple[tuple[str, Any], ...]
 Key = tuple[type[Guarantee], Index]
@@ -49,8 +50,6 @@ _WORTH = 1 - 1e-9
 
 _FARTHEST = 1e300
 """A parameter is moved from here where it lies beyond."""
-
-_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True)
@@ -367,7 +366,7 @@ def _moved(known: Known, place: int, setting: SimpleNamespace) -> Known:
                 current = moved.get(key, key[1])[0][1]
                 here = chosen.to_scale(min(exact.as_float(current), _FARTHEST))
                 low, high = _around(chosen, here)
-                t = _least(lambda t, key=key: end(key, t), low, high)
+                t = valley(lambda t, key=key: end(key, t), low, high, _STEPS)
                 if end(key, t) < _end(known, moved, place, setting):
                     moved[key] = ((name, chosen.from_scale(t)),)
     return _again(known, moved, setting, {})
@@ -383,19 +382,3 @@ def _around(chosen: Chosen, here: float) -> tuple[float, float]:
     scale = sorted({chosen.to_scale(float(v)) for v in chosen.grid})
     below, above = [t for t in scale if t < here - 1e-9], [t for t in scale if t > here + 1e-9]
     return below[-1] if below else here - 1, above[0] if above else here + 1
-
-
-def _least(cost: Callable[[float], float], low: float, high: float) -> float:
-    """Return about where a cost with one valley is least, by golden sections."""
-    a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_a, at_b = cost(a), cost(b)
-    for _ in range(_STEPS):
-        if at_a <= at_b:
-            high, b, at_b = b, a, at_a
-            a = high - _GOLDEN * (high - low)
-            at_a = cost(a)
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + _GOLDEN * (high - low)
-            at_b = cost(b)
-    return a if at_a <= at_b else b

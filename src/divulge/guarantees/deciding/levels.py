@@ -246,7 +246,7 @@ def _in_unit(ball: Ball, unit: Unit) -> Any:
 
 
 @dataclass(frozen=True)
-class Found:
+class Ratio:
     """A ratio as measured, and where it is from floats the one of the rational mechanism, worked out when asked for."""
 
     ratio: Any
@@ -259,15 +259,15 @@ class Found:
         """The exact ratio, and a relative cover for float entries as they stand."""
         return (self.ratio, Fraction(0)) if self.twin is None else self.twin()
 
-    def inverse(self) -> "Found":
+    def inverse(self) -> "Ratio":
         """Return one over the ratio; one over 0 is inf."""
         if self.ratio == 0:
-            return Found(math.inf)
+            return Ratio(math.inf)
 
         def exactly() -> tuple[Fraction, Fraction]:
             return 1 / self.exactly[0], self.exactly[1]
 
-        return Found(1 / self.ratio, None if self.twin is None else exactly, self.margin, self.work)
+        return Ratio(1 / self.ratio, None if self.twin is None else exactly, self.margin, self.work)
 
     def cover(self) -> Fraction:
         """Return the cover of the logarithm."""
@@ -288,7 +288,7 @@ def larger(first: Level, second: Level) -> Level:
     return replace(most, value=max(first.value, second.value))
 
 
-def log_of(found: Found, witness: Witness, nats: Callable[[], float]) -> Level:
+def log_of(found: Ratio, witness: Witness, nats: Callable[[], float]) -> Level:
     """Return the level log `ratio`, of an exact or float ratio; log inf is inf.
 
     The logarithm of a float near 1 has few digits: `nats` measures it with all.
@@ -302,7 +302,7 @@ def log_of(found: Found, witness: Witness, nats: Callable[[], float]) -> Level:
     return Level(value, lambda: _log(found.exactly[0]), margin, witness, found.cover, found.work)
 
 
-def ratio_of(found: Found, witness: Witness) -> Level:
+def ratio_of(found: Ratio, witness: Witness) -> Level:
     """Return the level `ratio` itself."""
     if found.ratio == math.inf or found.twin is None:
         return Level(found.ratio, None, 0.0, witness)
@@ -338,13 +338,13 @@ class Peaks:
             return self.ratios[i]
         return self.of_place(self.twin, self.columns[i])
 
-    def largest(self) -> Found:
+    def largest(self) -> Ratio:
         """Return the largest ratio; of floats only columns that rounding may have kept from the top are worked out."""
         top = max(self.ratios)
         if self.twin is None or top == math.inf:
-            return Found(top)
+            return Ratio(top)
         twin, near = self.twin, [i for i, r in enumerate(self.ratios) if r >= top * (1 - 2 * self.margin)]
-        return Found(
+        return Ratio(
             top,
             lambda: (max(map(self.exactly, near)), twin.cover),
             self.margin,
@@ -402,7 +402,7 @@ def row_peaks(channel: Channel) -> Peaks:
     return _peaks(channel, ends.top[y], ends.bottom[y], at, y, ratio)
 
 
-def total_of(subject: Joint | Channel, of_column: OfColumn, floats: Any) -> Found:
+def total_of(subject: Joint | Channel, of_column: OfColumn, floats: Any) -> Ratio:
     """Return the sum over the outcomes of a part of every column, of which `floats` is the sum in floats."""
     twin = Rational.of(subject)
     channel = subject if isinstance(subject, Channel) else subject.channel
@@ -412,8 +412,8 @@ def total_of(subject: Joint | Channel, of_column: OfColumn, floats: Any) -> Foun
         return exact.total(of_column(twin, twin.column(j)) for j in columns), twin.cover
 
     if isinstance(floats, Fraction):
-        return Found(floats)
-    return Found(floats, exactly, rounding(*channel.shape), channel.shape[0] * channel.shape[1])
+        return Ratio(floats)
+    return Ratio(floats, exactly, rounding(*channel.shape), channel.shape[0] * channel.shape[1])
 
 
 def mean_of(

@@ -6,7 +6,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.deciding import levels as at
-from divulge.guarantees.deciding.levels import Found, Level, Witness
+from divulge.guarantees.deciding.levels import Level, Ratio, Witness
 from divulge.model.channel import Channel
 from divulge.protocols.leakage import UnderPrior
 from divulge.protocols.protocol import Protocol
@@ -62,7 +62,7 @@ def levels(guarantee: Any, subject: Protocol | UnderPrior) -> tuple[Level, ...]:
 
 
 def _log(ratio: Fraction, witness: Witness) -> Level:
-    return at.log_of(Found(ratio), witness, lambda: 0.0)  # the ratio is exact: nothing is measured in doubles
+    return at.log_of(Ratio(ratio), witness, lambda: 0.0)  # the ratio is exact: nothing is measured in doubles
 
 
 def _side(side: str) -> Callable[[UnderPrior], Level]:
@@ -79,7 +79,7 @@ _pml, _pmc = _side("pml"), _side("pmc")
 
 def _lift(subject: UnderPrior) -> Level:
     found = subject.leakage("pml")
-    return at.ratio_of(Found(found.ratio), Witness(outcome=found.outcome, secret=found.secret, adversary=found.words))
+    return at.ratio_of(Ratio(found.ratio), Witness(outcome=found.outcome, secret=found.secret, adversary=found.words))
 
 
 def _information(subject: UnderPrior) -> Level:
@@ -111,8 +111,8 @@ ANSWERS: dict[str, Callable[[Any], tuple[Level, ...]]] = {
     "mutual-information": lambda s: (_information(s),),
     "ldp": lambda s: (_log(s.ratio, _pair(s)),),
     "dp": lambda s: (_log(s.ratio, _pair(s)),),
-    "lift-capacity": lambda s: (at.ratio_of(Found(s.ratio), _pair(s)),),
-    "bayes-capacity": lambda s: (at.ratio_of(Found(_capacity(s)), _TRY),),
+    "lift-capacity": lambda s: (at.ratio_of(Ratio(s.ratio), _pair(s)),),
+    "bayes-capacity": lambda s: (at.ratio_of(Ratio(_capacity(s)), _TRY),),
     "maximal-leakage": lambda s: (_log(_capacity(s), _TRY),),
 }
 """Kind of a guarantee -> its levels by closed form."""

@@ -17,6 +17,7 @@ from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 
 _DIGITS = Fraction(1, 2**53)
+"""By this share rounding to the nearest double changes a number at most."""
 
 
 def exact_sum(values: Iterable[float]) -> Fraction:

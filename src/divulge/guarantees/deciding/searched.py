@@ -27,8 +27,14 @@ Decision = Callable[[Pairs, Ball], bool | None]
 """Whether the number of two rows is at most a bound that a ball encloses; None where that is not decided."""
 
 
-_UNUSED, _MOST_SHARPENED, _SHARP, _NEWTON = Fraction(1, 10**7), 64, 256, 4
-"""The share of the largest weight below which a row is not in use; most rows, bits and steps of Newton's method."""
+_UNUSED = Fraction(1, 10**7)
+"""The share of the largest weight below which a row is not in use: interior points leave weights of 1e-9 or so."""
+_MOST_SHARPENED = 64
+"""Rows in use for Newton's method, each step of which takes the cube of their number in balls."""
+_SHARP = 256
+"""Bits of these balls: twice the digits that four steps leave."""
+_NEWTON = 4
+"""Steps, each of which doubles the digits: 7 become more than 100."""
 
 
 def level(channel: Channel, measure: Callable[[PrivacyLoss], Bracket], decision: Decision, words: str) -> Level:

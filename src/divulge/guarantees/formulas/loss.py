@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from divulge.guarantees.formulas.density import INFINITY, least
+from divulge.roots import valley
 
 _ENOUGH = 320
 """Bits of an inverse that is searched for, however many are carried."""
@@ -264,22 +265,7 @@ def _lowest(cost: Callable[[float], float], low: float, high: float, steps: int 
     """Return about where a cost with one valley is least on [low, high], by golden sections of the logarithm."""
     if not high > 0:  # an order that no double tells from 1
         return low
-    low, high = math.log(min(low, high)), math.log(high)
-    a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_a, at_b = cost(math.exp(a)), cost(math.exp(b))
-    for _ in range(steps):
-        if at_a < at_b:
-            high, b, at_b = b, a, at_a
-            a = high - _GOLDEN * (high - low)
-            at_a = cost(math.exp(a))
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + _GOLDEN * (high - low)
-            at_b = cost(math.exp(b))
-    return math.exp((low + high) / 2)
-
-
-_GOLDEN = (math.sqrt(5) - 1) / 2
+    return math.exp(valley(lambda log: cost(math.exp(log)), math.log(min(low, high)), math.log(high), steps))
 
 
 def line_below(xi: Any, rho: Any, wanted: Any) -> Any:

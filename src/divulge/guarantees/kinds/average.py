@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from divulge.guarantees.deciding import levels as at
-from divulge.guarantees.deciding.levels import Found, Level, Peaks, Witness
+from divulge.guarantees.deciding.levels import Level, Peaks, Ratio, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.average.capacities import maximal_cost_leakage, maximal_leakage
@@ -216,7 +216,7 @@ class MutualInformation(Guarantee):
 _ONE_TRY = "Under the uniform prior, an adversary with one guess of the secret gains this factor on average."
 
 
-def _tops(channel: Channel) -> Found:
+def _tops(channel: Channel) -> Ratio:
     """Return sum_y max_x C_xy."""
     return at.total_of(channel, lambda _, column: max(column), at.total(extremes(channel.matrix).top))
 

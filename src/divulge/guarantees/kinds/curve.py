@@ -14,7 +14,14 @@ from divulge.dp.variants.worst import worst_bracket
 from divulge.guarantees.deciding.levels import Level
 from divulge.guarantees.kinds.loss import LossGuarantee, float_below, level_of
 
-_CLOSE, _MOST_CELLS, _FIRST, _ROUNDS = 1e-9, 20_000, 256, 40
+_CLOSE = 1e-9
+"""Share at which the bound of a cell counts as met: more digits than are shown."""
+_MOST_CELLS = 20_000
+"""Open cells beyond which none is halved further: a curve that is flat for long keeps many open; their bounds count."""
+_FIRST = 256
+"""Edges at first: a heuristic; fewer take more rounds, more take more values of delta where one cell is enough."""
+_ROUNDS = 40
+"""Halvings at most: a cell is then 1e-12 of the first, nearer than `_CLOSE` needs."""
 _ROUNDING = 1e-12
 """More than the relative error of a delta in doubles: bounds are those of a delta so much larger."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from divulge import exact
 from divulge.guarantees.deciding import levels as at
-from divulge.guarantees.deciding.levels import LOGARITHMS, Found, Level, Peaks, Witness
+from divulge.guarantees.deciding.levels import LOGARITHMS, Level, Peaks, Ratio, Witness
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.model.channel import Channel
@@ -347,10 +347,10 @@ def _tail(joint: Joint, peaks: Peaks, epsilon: Any, unit: Unit) -> Level:
     )
     witness = Witness(peaks.outcomes[peaks.top()], adversary=text)
     if peaks.twin is None:
-        return at.ratio_of(Found(share), witness)
+        return at.ratio_of(Ratio(share), witness)
     twin, work = peaks.twin, len(over) * len(peaks.twin.rows)
 
     def exactly() -> tuple[Fraction, Fraction]:
         return exact.total(twin.outer(twin.column(peaks.columns[i])) for i in over), twin.cover
 
-    return at.ratio_of(Found(float(share), exactly, peaks.margin, work), witness)
+    return at.ratio_of(Ratio(float(share), exactly, peaks.margin, work), witness)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from divulge.dp.loss.numbers import Bracket, least
+from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import as_subject
 from divulge.dp.variants import approximate, concentrated, divergence, tradeoff
@@ -26,6 +26,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.model.channel import Channel
 from divulge.model.convert import as_joint, is_pair
 from divulge.model.shown import named
+from divulge.roots import least
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.guarantees.deciding import levels as at
-from divulge.guarantees.deciding.levels import Found, Level, Witness
+from divulge.guarantees.deciding.levels import Level, Ratio, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.density import LIP, Lift
@@ -55,7 +55,7 @@ class KAnonymity(Guarantee):
             top, column = _largest(subject, subject.posteriors, lambda twin, j: max(_posterior(twin, j)))
             least, outcome = top.inverse(), subject.outcomes[column]
         else:
-            least, outcome = Found(Fraction(int(np.min(subject)))), None
+            least, outcome = Ratio(Fraction(int(np.min(subject)))), None
         text = f"In the smallest group whoever looks for a person is right with probability 1/{reached(least.ratio)}."
         return (at.ratio_of(least, Witness(outcome, adversary=text)),)
 
@@ -82,7 +82,7 @@ class DistinctL(Guarantee):
         place = int(np.argmin(possible))
         outcome = subject.outcomes[int(seen[place])]
         text = f"Seeing {named(outcome)} leaves {int(possible[place])} of {int(subject.prior.support.sum())} values."
-        return (at.ratio_of(Found(Fraction(int(possible[place]))), Witness(outcome, adversary=text)),)
+        return (at.ratio_of(Ratio(Fraction(int(possible[place]))), Witness(outcome, adversary=text)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,7 +153,7 @@ class RecursiveL(Guarantee):
         if len(lacking):
             outcome = subject.outcomes[int(seen[lacking[0]])]
             text = f"Seeing {named(outcome)} leaves fewer than {tail + 1} values."
-            return (at.ratio_of(Found(math.inf), Witness(outcome, adversary=text)),)
+            return (at.ratio_of(Ratio(math.inf), Witness(outcome, adversary=text)),)
         found, column = _most(subject, seen, falling[0] / rest, lambda twin, j: _recursion(_posterior(twin, j), tail))
         outcome = subject.outcomes[column]
         text = (
@@ -326,7 +326,7 @@ def _posterior(twin: Rational, j: int) -> list[Fraction]:
 
 def _most(
     joint: Joint, seen: np.ndarray, floats: np.ndarray, of_column: Callable[[Rational, int], Fraction]
-) -> tuple[Found, int]:
+) -> tuple[Ratio, int]:
     """Return the largest number of an outcome, exactly of the rational mechanism, and the first outcome near it."""
     top = float(floats.max())
     near = seen[np.flatnonzero(floats >= top - NEAR * max(abs(top), 1.0))].tolist()
@@ -334,16 +334,16 @@ def _most(
     if joint.exact:
         found = [of_column(twin, j) for j in near]
         best = max(found)
-        return Found(best), near[found.index(best)]
+        return Ratio(best), near[found.index(best)]
 
     def exactly() -> tuple[Fraction, Fraction]:
         return max(of_column(twin, j) for j in near), twin.cover
 
     margin = at.rounding(*joint.channel.shape) * (2 + top)
-    return Found(top, exactly, margin / top if top else margin, len(near) * len(twin.rows)), near[0]
+    return Ratio(top, exactly, margin / top if top else margin, len(near) * len(twin.rows)), near[0]
 
 
-def _largest(joint: Joint, floats: Any, of_column: Callable[[Rational, int], Fraction]) -> tuple[Found, int]:
+def _largest(joint: Joint, floats: Any, of_column: Callable[[Rational, int], Fraction]) -> tuple[Ratio, int]:
     seen = np.flatnonzero(joint.occurring)
     return _most(joint, seen, exact.as_floats(_dense(floats)[:, seen]).max(axis=0), of_column)
 

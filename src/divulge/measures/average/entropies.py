@@ -14,6 +14,7 @@ from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import log_ratio, seen
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint, as_prior
+from divulge.model.entries import scalar
 from divulge.units import Unit, nats_per
 
 
@@ -156,55 +157,83 @@ def a_log(value: Fraction, a: Fraction) -> Any:
     return exact.arb(a) * exact.arb(value).log()
 
 
-def guesswork(prior: Any) -> Any:
-    """Return the expected number of guesses sum_i i P_(i), guessing in order of falling probability; in [1, (N+1)/2].
+_EXACT_MOMENT = 64
+"""The largest moment of the number of guesses that is taken in fractions."""
 
-    A Fraction for an exact prior.
+
+def _moment(moment: Any) -> float:
+    """Return the order of a moment of the number of guesses, above 0 and finite."""
+    t = scalar(moment, "moment")
+    if not 0 < t < math.inf:
+        raise DivulgeError.of("moment", "be above 0 and finite", "it", str(t))
+    return float(t)
+
+
+def guesswork(prior: Any, moment: float = 1) -> Any:
+    r"""Return a moment of the number of guesses, E[G^t] = sum_i i^t P_(i), guessing in order of falling probability.
+
+    The order is the best one for every t: each makes as few guesses as can be with any chance. A Fraction for an exact
+    prior and a whole moment up to 64.
 
     Parameters
     ----------
     prior : Prior, mapping, or array_like of shape (N,)
+    moment : float
+        The power t above 0 that is averaged; 1 is the expected number of guesses.
 
     Returns
     -------
     Fraction or float
-        In [1, (N + 1) / 2], a number of guesses.
+        In [1, mean of 1, 2^t, ..., N^t], which is (N + 1) / 2 for t = 1; +inf where no double holds it.
 
     Raises
     ------
     DivulgeError
-        When `prior` is no distribution (entries at least 0, sum 1 within 1e-9).
+        When `prior` is no distribution (entries at least 0, sum 1 within 1e-9), or `moment` is not above 0 and finite.
 
     References
     ----------
-    Massey, "Guessing and entropy", 1994.
+    Massey, "Guessing and entropy", 1994; Arikan, "An inequality on guessing and its application to sequential
+    decoding", 1996, which bounds the moments: with a = 1 / (1 + t), e^(t H_a) / (1 + log N)^t <= E[G^t] <= e^(t H_a).
 
     Examples
     --------
     >>> guesswork(["1/2", "1/4", "1/4"])
     Fraction(7, 4)
+    >>> guesswork(["1/2", "1/4", "1/4"], moment=2)  # 1/2 + 4/4 + 9/4
+    Fraction(15, 4)
     """
-    falling = sorted(as_prior(prior).probabilities.tolist(), reverse=True)
-    terms = [i * p for i, p in enumerate(falling, start=1)]
-    return sum(terms) if not isinstance(terms[0], float) else math.fsum(terms)
+    t, falling = _moment(moment), sorted(as_prior(prior).probabilities.tolist(), reverse=True)
+    if isinstance(falling[0], float) or not t.is_integer() or t > _EXACT_MOMENT:
+        return _power_mean(np.array([float(p) for p in falling]), t)
+    return sum(i ** int(t) * p for i, p in enumerate(falling, start=1))
 
 
-def guesswork_after(joint: Any) -> Pointwise:
-    """Return the expected number of guesses after each outcome; its mean is at most `guesswork(joint.prior)`.
+def _power_mean(falling: np.ndarray, t: float) -> float:
+    """Return sum_i i^t p_i."""
+    with np.errstate(over="ignore"):
+        return math.fsum((np.arange(1, len(falling) + 1)[falling > 0] ** t * falling[falling > 0]).tolist())
+
+
+def guesswork_after(joint: Any, moment: float = 1) -> Pointwise:
+    """Return the moment E[G^t] of the number of guesses after each outcome; its mean is at most that of the prior.
 
     Parameters
     ----------
     joint : Joint, (prior, channel), or array_like of shape (N, M)
+    moment : float
+        The power t above 0 that is averaged; 1 is the expected number of guesses.
 
     Returns
     -------
     Pointwise
-        Values in [1, (N + 1) / 2], one per outcome with q_y > 0.
+        Values in [1, mean of 1, 2^t, ..., N^t], one per outcome with q_y > 0.
 
     Raises
     ------
     DivulgeError
-        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9).
+        When `joint` is no joint distribution (entries at least 0, sum 1 within 1e-9), or `moment` is not
+        above 0 and finite.
 
     References
     ----------
@@ -213,12 +242,12 @@ def guesswork_after(joint: Any) -> Pointwise:
     Examples
     --------
     >>> from divulge import Joint
-    >>> guesswork_after(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).to_dict()
-    {0: 1.25, 1: 1.25}
+    >>> joint = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> guesswork_after(joint).to_dict(), guesswork_after(joint, moment=2).to_dict()
+    ({0: 1.25, 1: 1.25}, {0: 1.75, 1: 1.75})
     """
-    joint = as_joint(joint)
+    t, joint = _moment(moment), as_joint(joint)
     y = seen(joint)
-    places = np.arange(1, len(joint.secrets) + 1)
     c = joint.c.tocsc() if is_sparse(joint.c) else joint.c
     values = np.empty(len(y))
     for k, j in enumerate(y.tolist()):
@@ -227,8 +256,7 @@ def guesswork_after(joint: Any) -> Pointwise:
             column = c.data[span] * joint.p[c.indices[span]]
         else:
             column = c[:, j] * joint.p
-        falling = np.sort(column)[::-1]
-        values[k] = float((falling * places[: len(falling)]).sum() / joint.outer[j])
+        values[k] = _power_mean(exact.as_floats(np.sort(column)[::-1] / joint.outer[j]), t)
     outcomes = tuple(joint.outcomes[j] for j in y.tolist())
     return Pointwise("guesswork_after", values, exact.as_floats(joint.outer[y]), outcomes, None, "")
 

@@ -22,7 +22,11 @@ from divulge.units import Unit, nats_per
 _WORK = 40_000_000
 """Matrix entries that may be read before a large channel is left with an open bracket."""
 
-_LEAST_STEPS, _MOST_STEPS = 2, 20_000
+_LEAST_STEPS = 2
+"""Steps even of the largest channel: one gives a bound, the second an r that depends on the channel."""
+
+_MOST_STEPS = 20_000
+"""Steps even of the smallest channel, where `_WORK` would allow millions; of 30 secrets they take 6 s."""
 
 _OUT_OF_ORDER = 5 / 3
 """A stored entry of a sparse matrix counts for so many: what belongs to it is looked up."""
@@ -42,9 +46,12 @@ _SMALL = 256
 _DENSE = 1 << 20
 """Up to this many entries a sparse channel of few secrets is searched like a dense one."""
 
-_MOST, _MOST_NEAR, _NEAR = 1 << 19, 1 << 22, 1e-2
-"""Up to so many entries the farthest of many rows are looked for: up to more of them where all rows are so many nats
-near the mean row, and steps of Blahut and Arimoto lead nowhere."""
+_MOST = 1 << 19
+"""Up to so many entries the farthest of many rows are looked for: 4 MB, which every row that joins goes through."""
+_NEAR = 1e-2
+"""Where the capacity is less than so many nats all rows are alike, and steps of Blahut and Arimoto lead nowhere."""
+_MOST_NEAR = 1 << 22
+"""Up to so many entries the farthest rows are looked for in that case."""
 
 _CLOSE = 0.2
 """Where every row is within this many nats of the mean row, differences of logarithms would lose digits."""

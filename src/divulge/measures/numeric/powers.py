@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from divulge.roots import turns
+
 _DEEPEST = 300.0
 """Guesses are told apart from the likeliest number down to 10 to minus this, times the width of the numbers."""
 
 _HALVINGS = 70
+"""Halvings of 300 decades: what is left, 2.5e-19 of a decade, is less than the distance of doubles."""
 
 
 def nearest_in_power(points: np.ndarray, weights: np.ndarray, p: float) -> tuple[np.ndarray, np.ndarray]:
@@ -40,11 +43,11 @@ def nearest_in_power(points: np.ndarray, weights: np.ndarray, p: float) -> tuple
 
     side = -np.sign(pull(np.zeros(weights.shape[1])))
     reach = np.where(side > 0, gaps.max(axis=0), -gaps.min(axis=0))
-    low, high = np.full(len(reach), -_DEEPEST), np.zeros(len(reach))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        short = side * pull(side * reach * 10.0**middle) < 0
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
+
+    def far_enough(log: np.ndarray) -> np.ndarray:
+        return ~(side * pull(side * reach * 10.0**log) < 0)
+
+    low, high = turns(far_enough, np.full(len(reach), -_DEEPEST), np.zeros(len(reach)), _HALVINGS)
     tried = np.stack([np.zeros(len(reach)), side * reach * 10.0**low, side * reach * 10.0**high])
     found = np.stack([costs(away) for away in tried])
     at = found.argmin(axis=0)

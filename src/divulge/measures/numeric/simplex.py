@@ -9,9 +9,17 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 
-_SHRINK, _INSIDE = 0.1, 0.995
+_SHRINK = 0.1
+"""What a step shall leave of the mean product r z. A heuristic: with 0.05 and 0.2, 47 steps become 41 and 59."""
 
-_HALVINGS, _FLAT = 30, 1e-12
+_INSIDE = 0.995
+"""The share of the way to the border that a step may go: with 0.99 and 0.9975 as many steps, with 0.9 a tenth more."""
+
+_HALVINGS = 30
+"""Halvings after which a step is below 1e-9 of Newton's, and rounding alone decides whether it rises."""
+
+_FLAT = 1e-12
+"""Share by which the value may fall by rounding: near the maximum a step changes it by less than it is known to."""
 
 
 @dataclass(frozen=True, eq=False)

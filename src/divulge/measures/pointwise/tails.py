@@ -14,9 +14,11 @@ from divulge.measures.numeric.columns import TINY
 from divulge.measures.pointwise.density import pmc, pml, seen
 from divulge.model.convert import as_joint
 from divulge.model.shown import Shown
+from divulge.roots import grown, turn
 from divulge.units import Unit, nats_per
 
 _LARGEST_PROGRAM = 20_000
+"""Entries up to which the linear program is solved, in 0.1 s; four times as many take 0.7 s. Reports ask 24 times."""
 
 _LARGEST = 700.0
 """Nats beyond which e^t is no double that can be multiplied by others."""
@@ -148,14 +150,11 @@ def envelope_quantile(joint: Any, delta: Any, unit: Unit = "nats", *, measure: L
         return 0.0
     low, high = 0.0, (pml if measure == "pml" else pmc)(joint).max() * (1 + _ABOVE) + _ABOVE
     if high == math.inf:  # outcomes are blended the less the higher the threshold is, and not at all in the limit
-        high = 1.0 if kept(math.inf) else math.inf
-        while high < _LARGEST and not kept(high):
-            low, high = high, 2 * high
-        if high >= _LARGEST:
+        low, high = grown(kept, 1.0, _LARGEST) if kept(math.inf) else (low, high)
+        if high == math.inf:
             return math.inf
     if delta > 0:
-        while high - low > 1e-9 * high and low < (middle := (low + high) / 2) < high:
-            low, high = (low, middle) if kept(middle) else (middle, high)
+        _, high = turn(kept, low, high, width=1e-9)
     return high / nats
 
 

@@ -14,6 +14,8 @@ from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 
 _HALF_ULP = 2.0**-53
+"""By this share rounding to the nearest double changes a number at most."""
+
 
 Secrets = int | Iterable[Hashable] | Prior
 

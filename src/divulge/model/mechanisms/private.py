@@ -17,6 +17,7 @@ from divulge.model.mechanisms.planar import exponential_weights_of
 from divulge.model.metrics.metric import Metric
 
 _MOST_SUBSETS = 1_000_000
+"""Outcomes that are written out: 8 MB a secret; 126,000 of 20 secrets take 4 s."""
 
 _ROUNDING = Fraction(1, 10**12)
 """By this share scores that were computed may pass the sensitivity that was meant."""

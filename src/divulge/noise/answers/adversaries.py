@@ -13,7 +13,10 @@ from divulge.noise.laws.choice import Subject
 from divulge.noise.laws.finite import FiniteLaw
 from divulge.noise.laws.law import Side
 
-_HALVINGS, _MOST_SYMBOLS = 200, 1000
+_HALVINGS = 200
+"""Sets that are tried: halved so often one is 1e-60 of the range of the secret; outward they reach ten widths."""
+_MOST_SYMBOLS = 1000
+"""Symbols of the function at most, a readable number: more are needed from a probability of 0.999 on alone."""
 _INFINITE = 10.0
 """Leakage in nats that a bet shall reach where there is no bound to it."""
 

@@ -10,8 +10,14 @@ from divulge.noise.answers.outcomes import Estimate
 from divulge.noise.answers.tails import Bounded
 from divulge.noise.laws.finite import FiniteLaw
 
-_FIRST, _PARTS, _ROUNDS, _MOST_VARIABLES = 192, 6, 9, 20_000
-"""Cells of outcomes to begin with, the parts a doubtful one is cut into, how often, and variables of a program."""
+_FIRST = 192
+"""Cells inside the range of the answers to begin with, in two halves. A heuristic: doubtful ones are cut anyway."""
+_PARTS = 6
+"""The parts a doubtful cell is cut into: few programs in all, as each of them costs more than its cells."""
+_ROUNDS = 9
+"""Times that cells are cut, to 6^-9 = 1e-7 of the first: the bound is then as near as 1e-8, where the search ends."""
+_MOST_VARIABLES = 20_000
+"""Variables of a linear program: HiGHS takes seconds for so many."""
 
 _TOO_RARE = 1e-13
 """Cells of less mass are left out of programs, which are solved to 1e-7 or so."""

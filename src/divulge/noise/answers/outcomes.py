@@ -20,6 +20,7 @@ from divulge.noise.laws.means import MeanLaw, NormalLaw
 from divulge.units import Unit, nats_per
 
 _FAR = 1e-17
+"""Mass that is left out at each end: less than half an ulp of 1, so that no sum of doubles changes by it."""
 _LEVELS = np.geomspace(_FAR, 0.5, 24)
 """How rare the values of a secret are around which outcomes are taken: those of heavy tails are far apart."""
 
@@ -30,6 +31,7 @@ _MOST_GIVEN = 10_000_000
 """Densities of outcomes given a secret that are looked up, for means of records under noise in steps."""
 
 _MOST_STEPS = 2_000_000
+"""Outcomes of lattice noise that are summed over: 16 MB for each array of them. Wider noise is all but continuous."""
 
 
 @dataclass(frozen=True)

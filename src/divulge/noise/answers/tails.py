@@ -26,6 +26,7 @@ class Bounded(Subject, Protocol):
 
 
 _HALVINGS = 60
+"""Rounds of halving: after 53 the ends of a cell are neighboring doubles. Nearly always the budget ends first."""
 _PER_HALVING = 3
 """Outcomes that are looked at when a cell is cut: the middles of both halves, and the mass below the cut."""
 

@@ -13,6 +13,7 @@ from divulge.noise.secrets.expectations import LEVELS, quantile_marks, slivers
 from divulge.noise.secrets.secret import SMALLEST, Secret
 
 _CHUNK = 256
+"""Outcomes that are integrated at a time: enough to hide Python's time per call; the panels of more fill memory."""
 
 LogGiven = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -115,6 +116,7 @@ def _between(edges: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray
 
 
 _ZOOMS = 9
+"""Zooms on the peak, of two of sixteen panels each: 8^9 = 1.3e8, so that a peak of 1e-8 of the range is seen."""
 
 
 def peaks(log_f: LogGiven, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

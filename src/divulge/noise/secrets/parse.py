@@ -129,7 +129,7 @@ def given(secret: Secret, evidence: Any) -> Secret:
             low, high = map(float, ends)
         except (TypeError, ValueError):
             raise DivulgeError.of("evidence", "be a pair of numbers (low, high)", "it", repr(ends)[:40]) from None
-        return _within(secret, low, high)
+        return _restricted(secret, low, high)
     if secret.values is None or secret.probabilities is None:
         hint = "give the secret as values(...) or as a sample to weight its values."
         condition = "be an interval (low, high) for a secret with a density"
@@ -170,7 +170,7 @@ def _looked_up(evidence: Any) -> Callable[[float], float]:
     return lambda value: table.get(value, 0.0)
 
 
-def _within(secret: Secret, low: float, high: float) -> Secret:
+def _restricted(secret: Secret, low: float, high: float) -> Secret:
     """Return the secret given that it lies in [low, high]."""
     if not low < high:
         raise DivulgeError.of("evidence", "be an interval (low, high) with low < high", "it", f"({low}, {high})")

@@ -81,8 +81,9 @@ class Sets(ABC):
         """Return the law of T under mu, where it can be written out."""
 
     def parts(self, shares: Shares) -> Iterator[Part]:
-        """Yield the sets by which of the most frequent values they hold: what encloses a mean where there is no law."""
-        raise NotImplementedError
+        """Yield sets that are alike: by which of the most frequent values they hold, or by their share alone."""
+        for share, weight in zip(*(self.law(shares) or ((), ())), strict=True):
+            yield Part(float(weight), float(share), 0.0, float(share), float(share))
 
     @abstractmethod
     def greater(self, shares: Shares, raised: float, lowered: float) -> float:

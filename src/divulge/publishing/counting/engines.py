@@ -21,6 +21,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
+from divulge.publishing.counting.bounding import bounded, cell, text_literal
 from divulge.publishing.counting.groups import Categories, label_of_missing
 from divulge.publishing.counting.tables import TABLE, Table, is_alike
 from divulge.publishing.queries import Query, Unit
@@ -83,16 +84,20 @@ def counted(
     )
     read = list(dict.fromkeys([*groups, *(number.column for number in numbers), *(c for c, _ in shown)]))
     person = [] if unit.person is None else [unit.person]
-    picked = [f"{table.quote(name)} AS g{i}" for i, name in enumerate(groups)]
+    people = any(query.kind == "people" for query in queries)
+    bounds = unit.groups is not None or unit.per_group is not None
+    cells = {name: cell(table, name, values[name]) for name in groups} if people or bounds else {}
+    picked = [f"{cells.get(name, table.quote(name))} AS g{i}" for i, name in enumerate(groups)]
+    picked += [f"{table.quote(str(unit.person))} AS who"] if people else []
     for i, number in enumerate(numbers):
         picked += [f"{_whole(table, number)} - {number.middle} AS v{i}", *_treated(table, number, i)]
     for i, (column, only) in enumerate(shown):
         picked.append(f"{_equals(table, str(column), str(only), str(only) == text_of(null_as))} AS p{i}")
-    inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {bounded(table, read, unit)}"
+    inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {bounded(table, read, unit, cells)}"
     sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(_Number.of(q)),)) for q in queries]
     wanted = list(dict.fromkeys([(), *sets]))
     columns = [f"g{i}" for i in range(len(groups))] + [f"v{i}" for i, number in enumerate(numbers) if number.ranks]
-    sums = ["count(*) AS rows"]
+    sums = ["count(*) AS rows", *(["count(DISTINCT who) AS people"] if people else [])]
     for i, number in enumerate(numbers):
         if not number.ranks:
             big = "HUGEINT" if table.text == "varchar" else "DECIMAL(38,0)"
@@ -101,7 +106,8 @@ def counted(
     sums += [f"sum(p{i}) AS c{i}" for i in range(len(shown))]
     named = [_set(one, groups) for one in wanted]
     marks = [f"GROUPING({c}) AS m_{c}" for c in columns]
-    by = f" GROUP BY GROUPING SETS ({', '.join('(' + ', '.join(one) + ')' for one in named)})" if columns else ""
+    once = dict.fromkeys(tuple(sorted(one)) for one in named)  # columns in another order are the same set
+    by = f" GROUP BY GROUPING SETS ({', '.join('(' + ', '.join(one) + ')' for one in once)})" if columns else ""
     sql = f"SELECT {', '.join([*columns, *marks, *sums])} FROM ({inner}) AS whole{by}"
     found = table.ask(sql, [*read, *person])
     return _Gathered(table, found, groups, numbers, shown, values, unit.rows_known).answers(
@@ -129,24 +135,6 @@ class _Number:
 
 def _set(one: tuple[Any, ...], groups: Sequence[str]) -> list[str]:
     return [f"v{part}" if isinstance(part, int) else f"g{groups.index(part)}" for part in one]
-
-
-def bounded(table: Table, read: Sequence[str], unit: Unit) -> str:
-    """Return the table, or with persons the first rows of each in the order of a hash of their own values.
-
-    Rows that name nobody are left out.
-    """
-    if unit.person is None:
-        return TABLE
-    who = table.quote(unit.person)
-    texts = [f"coalesce(CAST({table.quote(name)} AS {table.text}), '')" for name in (unit.person, *read)]
-    names = ", ".join(table.quote(name) for name in read) or "1 AS one"
-    order = f"md5(concat_ws('|', {', '.join(texts)}))"
-    ranked = (
-        f"SELECT {names}, row_number() OVER (PARTITION BY {who} ORDER BY {order}) AS divulge_place FROM {TABLE} "
-        f"WHERE {who} IS NOT NULL"
-    )
-    return f"(SELECT * FROM ({ranked}) AS ranked WHERE divulge_place <= {unit.at_most}) AS bounded"
 
 
 def _real(table: Table, column: str) -> str:
@@ -194,15 +182,13 @@ def _equals(table: Table, column: str, only: str, null: bool) -> str:
 
 
 def _literal(table: Table, column: str, value: str) -> str:
-    """Return SQL of a value; text by its bytes in Spark, where settings of a session tell what a backslash is."""
+    """Return SQL of a value."""
     decimal = table.decimal(column)
     if decimal is not None and is_alike(decimal):
         return f"CAST({value} AS DECIMAL({decimal.precision},{decimal.scale}))"  # of NULL: equal to nothing
     if decimal is None and table.kind(column) == "real":
         return f"CAST({value} AS DOUBLE)"
-    return (
-        f"CAST(X'{value.encode().hex()}' AS STRING)" if table.text == "string" else "'" + value.replace("'", "''") + "'"
-    )
+    return text_literal(table, value)
 
 
 def _value(table: Table, column: str, only: str) -> str:
@@ -358,6 +344,8 @@ class _Gathered:
             )
         shape = query.shape[: len(query.by)]
         counts = self._column("rows", rows)
+        if query.kind == "people":
+            return self._put(shape, places, self._column("people", rows))
         if query.kind == "rows" and query.column is None:
             return self._put(shape, places, counts)
         if query.kind == "rows":

@@ -94,7 +94,7 @@ def _on_duckdb(source: Source) -> Table:
     def ask(sql: str, columns: Sequence[str]) -> Any:
         needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
         coded = [name for name in needed if name in source.codable]
-        kinds = [_plain(source.schema.field(name).type, name in coded) for name in needed]
+        kinds = [_sql_type(source.schema.field(name).type, name in coded) for name in needed]
         schema = pa.schema([(_by_place(source, name), kind) for name, kind in zip(needed, kinds, strict=True)])
         batches = (
             pa.record_batch([_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)], schema)
@@ -177,7 +177,7 @@ def is_alike(kind: Any) -> bool:
     return any(test(kind) for test in alike)
 
 
-def _plain(kind: Any, coded: bool = False) -> Any:
+def _sql_type(kind: Any, coded: bool = False) -> Any:
     """Return a type as SQL gets it: what has other texts there as text, a coded one as positions in a dictionary."""
     pa = require("pyarrow", "tables")
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -227,7 +227,7 @@ def _alike(frame: Any, kinds: Sequence[Any]) -> Any:
     if all(map(is_alike, kinds)):
         return frame
     pa, types = require("pyarrow", "tables"), require("pyspark.sql.pandas.types", "spark")
-    schema = pa.schema([(name, _plain(kind)) for name, kind in zip(frame.columns, kinds, strict=True)])
+    schema = pa.schema([(name, _sql_type(kind)) for name, kind in zip(frame.columns, kinds, strict=True)])
 
     def converted(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:

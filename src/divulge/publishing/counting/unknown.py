@@ -14,7 +14,7 @@ from typing import Any
 from divulge.extras import require
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
-from divulge.publishing.counting.engines import bounded
+from divulge.publishing.counting.bounding import bounded
 from divulge.publishing.counting.groups import label_of_missing
 from divulge.publishing.counting.tables import Table
 from divulge.publishing.noising.leakage import Noise
@@ -25,6 +25,7 @@ MOST_VALUES = 10**9
 """So many combinations occur at most where the number of rows is not public: for the width of intervals."""
 
 _MARGIN = 1 + 1e-12
+"""Factor on delta, to its safe side: thousands of roundings, where the formula has a dozen."""
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,11 @@ from divulge.publishing.noising.leakage import (
     RecordPrior,
     concentration,
     largest_loss,
-    told,
-    told_of_records,
+    leakages,
+    leakages_of_records,
 )
 from divulge.publishing.queries import Query, Unit
+from divulge.roots import turn
 
 PURE = ("dp", "pml", "pmc", "lip")
 """Guarantees that bound every outcome: discrete Laplace noise keeps them with the least variance."""
@@ -198,7 +199,7 @@ def calibrated(
         raise DivulgeError.of(
             "guarantee", "leave room for noise", "what is asked", ", ".join(map(str, asked)), "allow more leakage."
         )
-    return _told(queries, unit, asked, prior, best)
+    return _calibration(queries, unit, asked, prior, best)
 
 
 def _loss(queries: Sequence[Query], noises: Sequence[Noise]) -> float:
@@ -298,7 +299,7 @@ def _total(
         delta = float(values["delta"])
         start = _rho_for(float(level), delta) if family == "gaussian" else float(level)
         return _followed(
-            lambda total: _measured(asked, queries, unit, prior, noises(Fraction(total)))[0], float(level), start
+            lambda total: _level_of(asked, queries, unit, prior, noises(Fraction(total)))[0], float(level), start
         )
     return _searched(asked, queries, unit, prior, noises, Fraction(1))
 
@@ -326,11 +327,8 @@ def _rho_for(epsilon: float, delta: float) -> float:
 
     if not 0 < delta < 1:
         return 0.0
-    low, high = 1e-9, 1e3
-    for _ in range(100):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if excess(middle) <= delta else (low, middle)
-    return low * low / 2
+    log, _ = turn(lambda log: excess(math.exp(log)) > delta, math.log(1e-9), math.log(1e3))
+    return math.exp(log) ** 2 / 2
 
 
 def _followed(epsilon_of: Callable[[float], float], wanted: float, start: float) -> Any:
@@ -402,24 +400,19 @@ def _searched(
         high += 1.0
         if high > 60:
             return Fraction(math.exp(low))
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if kept(middle) else (low, middle)
-    return Fraction(math.exp(low))
+    return Fraction(math.exp(turn(lambda log: not kept(log), low, high, steps=_STEPS)[0]))
 
 
 def _keeps(
     asked: Guarantee, queries: Sequence[Query], unit: Unit, prior: RecordPrior | None, made: Sequence[Noise]
 ) -> bool:
     """Say whether the noise keeps a guarantee, by the number that would be printed."""
-    found, _ = _measured(asked, queries, unit, prior, made)
+    found, _ = _level_of(asked, queries, unit, prior, made)
     wanted = asked.values()
     return found <= Fraction(wanted["rho"] if asked.kind == "zcdp" else wanted["epsilon"])
 
 
-def _measured(
+def _level_of(
     asked: Guarantee, queries: Sequence[Query], unit: Unit, prior: RecordPrior | None, made: Sequence[Noise]
 ) -> tuple[float, bool]:
     """Return how much of the kind that is asked for the noise gives, rounded up, and whether the law attains it."""
@@ -428,8 +421,8 @@ def _measured(
         return _up(largest_loss(queries, made, unit)), counts
     if asked.kind in POINTWISE:
         assert prior is not None
-        whole = told_of_records(queries, made, unit, prior)
-        return (whole or told(largest_loss(queries, made, unit, unit.secrets), prior))[asked.kind], counts
+        whole = leakages_of_records(queries, made, unit, prior)
+        return (whole or leakages(largest_loss(queries, made, unit, unit.secrets), prior))[asked.kind], counts
     if asked.kind == "zcdp":
         return _up(concentration(queries, made, unit)), counts and made[0].family == "gaussian"
     if asked.kind == "rdp":
@@ -496,14 +489,14 @@ def _level(one: Guarantee, value: float) -> Any:
     return {"alpha": float(one.values()["alpha"]), "epsilon": value} if one.kind == "rdp" else value
 
 
-def _told(
+def _calibration(
     queries: Sequence[Query], unit: Unit, asked: Sequence[Guarantee], prior: RecordPrior | None, made: tuple[Noise, ...]
 ) -> Calibration:
     """Return the noise with what it guarantees: what was asked first, then what else is known."""
     found: dict[str, Any] = {}
     attained: list[str] = []
     for one in asked:
-        value, sharp = _measured(one, queries, unit, prior, made)
+        value, sharp = _level_of(one, queries, unit, prior, made)
         level = float(one.values()["rho" if one.kind == "zcdp" else "epsilon"])
         found[one.kind] = _level(one, level if value > level * (1 - 1e-3) else value)
         attained += [one.kind] if sharp else []
@@ -516,6 +509,6 @@ def _told(
         del found["zcdp"]
     loss = largest_loss(queries, made, unit, unit.secrets)
     if prior is not None:
-        whole = told_of_records(queries, made, unit, prior) or told(loss, prior)
+        whole = leakages_of_records(queries, made, unit, prior) or leakages(loss, prior)
         found = {**found, **{kind: value for kind, value in whole.items() if kind not in found and value < math.inf}}
     return Calibration(made, found, loss, tuple(attained))

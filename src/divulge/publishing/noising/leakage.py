@@ -123,12 +123,12 @@ def concentration(queries: Sequence[Query], noises: Sequence[Noise], unit: Unit,
     return total
 
 
-def told(loss: Fraction | float, prior: RecordPrior) -> dict[str, float]:
+def leakages(loss: Fraction | float, prior: RecordPrior) -> dict[str, float]:
     """Return {"pml", "pmc", "lip"} of a secret whose values have at least the prior's probability, rounded up.
 
     Examples
     --------
-    >>> found = told(Fraction(2), RecordPrior(Fraction(1, 100)))
+    >>> found = leakages(Fraction(2), RecordPrior(Fraction(1, 100)))
     >>> round(found["pml"], 6), round(found["pmc"], 6)  # -log(0.01 + 0.99 e^-2), log(0.01 + 0.99 e^2)
     (1.938067, 1.991316)
     """
@@ -148,10 +148,10 @@ def _precisely(ball: Any) -> Any:
         return ball()
 
 
-def told_of_records(
+def leakages_of_records(
     queries: Sequence[Query], noises: Sequence[Noise], unit: Unit, prior: RecordPrior
 ) -> dict[str, float] | None:
-    """Return {"pml", "pmc", "lip"} of whole records with a known prior, from the law; None where `told` says as much.
+    """Return {"pml", "pmc", "lip"} of whole records with a known prior, from the law; None where `leakages` is as much.
 
     The records differ in d(x, x') = sum of 2 / s_m over the margins m in which they lie in different cells.
     """

@@ -7,6 +7,7 @@ in units of the noise, are margins of the table that solves a linear least-squar
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.publishing.noising.estimates import Estimates
-from divulge.publishing.statistics import Count
+from divulge.publishing.statistics import Count, People
 
 MOST_JOINT = 600_000
 """Cells of the table over all columns that consistent counts are margins of, at most."""
@@ -39,20 +40,26 @@ def adjusted(
 
     Intervals stay, which hold the true counts: they are cut off at 0 where the counts are, and reach to the new values.
     """
-    counts = [i for i, one in enumerate(found) if isinstance(one.statistic, Count)]
+    counts = [i for i, one in enumerate(found) if isinstance(one.statistic, (Count, People))]
     values = [np.asarray(found[i].values, dtype=float) for i in counts]
-    if consistent and counts:
-        bys = [found[i].statistic.by for i in counts]
-        deviations = [float(found[i].error.flat[0]) for i in counts]
-        values = projected(values, bys, deviations, sizes, rows, non_negative, whole)
-    elif non_negative:
+    if non_negative:
         values = [np.maximum(value, 0) for value in values]
     out = list(found)
+    if consistent:  # counts of people have no common totals: somebody can be in several groups
+        moved = [k for k, i in enumerate(counts) if isinstance(found[i].statistic, Count)]
+        noisy = [np.asarray(found[counts[k]].values, dtype=float) for k in moved]
+        bys = [found[counts[k]].statistic.by for k in moved]
+        deviations = [float(found[counts[k]].error.flat[0]) for k in moved]
+        fitted = projected(noisy, bys, deviations, sizes, rows, non_negative, whole) if moved else []
+        errors = after(bys, deviations, sizes, rows is not None) if moved else []
+        for k, value, error in zip(moved, fitted, errors, strict=True):
+            values[k] = value
+            out[counts[k]] = replace(found[counts[k]], error=np.full_like(found[counts[k]].error, error))
     for i, value in zip(counts, values, strict=True):
         low, high = (np.asarray(part, dtype=float) for part in (found[i].low, found[i].high))
         if non_negative:
             low, high = np.maximum(low, 0), np.maximum(high, 0)
-        out[i] = replace(found[i], values=value, low=np.minimum(low, value), high=np.maximum(high, value))
+        out[i] = replace(out[i], values=value, low=np.minimum(low, value), high=np.maximum(high, value))
     return out
 
 
@@ -89,6 +96,43 @@ def projected(
         summed = table.sum(axis=_summed(by, names))
         kept = [name for name in names if name in by]
         out.append(np.transpose(summed, [kept.index(name) for name in by]) if by else summed)
+    return out
+
+
+def after(
+    bys: Sequence[tuple[str, ...]], deviations: Sequence[float], sizes: Mapping[str, int], total: bool
+) -> list[float]:
+    """Return the standard deviation of a cell of each table after least squares; negative cells are not raised.
+
+    A table is a sum of orthogonal effects, one for each set A of its columns, of prod (n_i - 1) dimensions. Tables that
+    have A among their columns observe the effect, each as a sum of c rows of the joint table a cell: its variance is
+    v = 1 / sum c_j / sigma_j^2. A cell of table l with N cells has the variance c_l / N sum over its A of dim(A) v(A);
+    of a public total the effect of no column has none.
+
+    Examples
+    --------
+    >>> after([("x",)], [2.0], {"x": 5}, False)
+    [2.0]
+    >>> [round(one, 6) for one in after([("x",), ()], [1.0, 0.0], {"x": 4}, True)]  # sqrt(3/4), and the public total
+    [0.866025, 0.0]
+    """
+    names = tuple(dict.fromkeys(name for by in bys for name in by))
+    within = [math.prod(sizes[name] for name in names if name not in by) for by in bys]
+    seen = list(zip(bys, within, deviations, strict=True))
+
+    def variance(effect: tuple[str, ...]) -> float:
+        if total and not effect:
+            return 0.0
+        observed = [(c, sigma) for by, c, sigma in seen if set(effect) <= set(by)]
+        if any(sigma == 0 for _, sigma in observed):
+            return 0.0
+        return 1 / math.fsum(c / sigma**2 for c, sigma in observed)
+
+    out: list[float] = []
+    for by, c in zip(bys, within, strict=True):
+        effects = [effect for k in range(len(by) + 1) for effect in combinations(by, k)]
+        parts = [math.prod(sizes[name] - 1 for name in effect) * variance(effect) for effect in effects]
+        out.append(math.sqrt(c * math.fsum(parts) / math.prod(sizes[name] for name in by)))
     return out
 
 

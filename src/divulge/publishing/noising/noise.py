@@ -15,6 +15,7 @@ import numpy as np
 from divulge.extras import opendp
 from divulge.publishing.noising.leakage import Noise
 from divulge.releasing.drawing.sampling import cores
+from divulge.roots import least_integer
 
 _CHUNK = 1 << 14
 """So many cells are drawn in one call."""
@@ -114,15 +115,7 @@ def half_width(noise: Noise, beyond: float) -> int:
     >>> half_width(Noise("laplace", 1.0), 0.05), half_width(Noise("laplace", 1.0), 0.073)
     (3, 2)
     """
-    low, high = -1, 1
-    while tail(noise, high) > beyond:
-        low, high = high, 2 * high
-    if tail(noise, 0) <= beyond:
-        return 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if tail(noise, middle) <= beyond else (middle, high)
-    return high
+    return least_integer(lambda width: tail(noise, width) <= beyond, 0)
 
 
 def each(level: float, count: int) -> float:

@@ -18,9 +18,14 @@ from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
 
 CELL_BITS = 48
+"""Bits of a threshold: with those of the alias they fill one word of 64."""
 ALIAS_BITS = 16
+"""Bits of an alias, the number of another cell of the row: one more than `MOST_WIDTH`, as a half word has."""
 MOST_WIDTH = 15
+"""A row has at most 2^15 cells: its weights, 2^(15 + 48) together, stay within 64 bits while they are added up."""
 MOST_CELLS = 1 << 32
+"""Cells of all rows: 32 GB. A larger table is refused before anything is made."""
+
 CELL = np.uint64(1 << CELL_BITS)
 ALIAS_MASK = np.uint64((1 << ALIAS_BITS) - 1)
 
@@ -71,7 +76,7 @@ class AliasTable:
         return self.channel.shape[0]
 
     @cached_property
-    def coarse(self) -> np.ndarray:
+    def thresholds32(self) -> np.ndarray:
         """The cells in 32 bits, flat: the first 32 - width bits of the threshold, and in `width` bits alias ^ cell.
 
         Cell ^ (alias ^ cell) is the alias, so that a draw picks one of the two without a branch.

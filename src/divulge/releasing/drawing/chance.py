@@ -7,6 +7,7 @@ import numpy as np
 from divulge.releasing.drawing.sampling import BLOCK, Keystream
 
 WORD = 1 << 64
+"""How many words of 64 bits there are, the unit in which the system's random bytes are read."""
 
 
 class Chance:

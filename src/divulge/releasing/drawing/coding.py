@@ -18,7 +18,9 @@ from divulge.files.tables.values import values_of
 from divulge.model.labels import key_of, text_of
 
 UNKNOWN = -1
+"""The row of a value that the mechanism does not know: below every row, and above `MISSING`, which goes first."""
 MISSING = -2
+"""The row of a missing value that has no label: the least, so that it stands for a combination that has both."""
 
 
 def meaning_of(key: Hashable) -> Hashable:

@@ -58,7 +58,7 @@ def numpy_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: n
     where = codes.astype(np.uint32)
     where <<= width
     where |= cell
-    cells = table.coarse.take(where.astype(np.int64), mode="clip")
+    cells = table.thresholds32.take(where.astype(np.int64), mode="clip")
     words <<= width
     words |= ones
     other = words > cells
@@ -74,7 +74,7 @@ def numpy_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: n
 def numba_kernel(table: AliasTable, codes: np.ndarray, words: np.ndarray, out: np.ndarray) -> Ties:
     """Do what `numpy_kernel` does, compiled (extra: fast)."""
     loop, space = kernels.compiled(kernels.draw), np.empty(len(codes), dtype=np.int64)
-    ties = space[: loop(table.coarse, table.width, codes.astype(np.uint32), words, out, space)]
+    ties = space[: loop(table.thresholds32, table.width, codes.astype(np.uint32), words, out, space)]
     return ties, words[ties] >> np.uint32(32 - table.width)
 
 
@@ -147,8 +147,8 @@ def draw(
         for start in range(edges[i], min(edges[i + 1], len(codes)), BLOCK):
             piece, drawn = codes[start : start + BLOCK], out[start : start + BLOCK]
             if rows is not None:
-                piece = rows.take(_within(piece, len(rows)), mode="clip")
-            _within(piece, table.rows)
+                piece = rows.take(_positions(piece, len(rows)), mode="clip")
+            _positions(piece, table.rows)
             tied = run(table, piece, stream.fill(space[: len(piece)]), drawn)
             if tied[0].size:
                 settle(table, piece, tied, stream.fill(np.empty(len(tied[0]), dtype=np.uint64)), drawn)
@@ -161,7 +161,7 @@ def draw(
     return out
 
 
-def _within(codes: np.ndarray, size: int) -> np.ndarray:
+def _positions(codes: np.ndarray, size: int) -> np.ndarray:
     """Return the codes, each of which must be a position in a table of this size."""
     if not (int(codes.min()) >= 0 and int(codes.max()) < size):
         raise DivulgeError.of("codes", f"be positions from 0 to {size - 1}", "one of them", "outside")

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
+from divulge.late import late
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.record import Record
@@ -25,12 +26,16 @@ from divulge.releasing.estimating.intervals import (
     within_one,
     within_simplex,
 )
+from divulge.releasing.records.ran.oracle import FrequencyOracle
+from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
 
 POORLY_CONDITIONED = 100.0
 """From this condition number on, the answer carries a warning."""
 
 _EXACT_UP_TO = 64
+"""Values up to which the inverse is taken in fractions: their digits grow with N, and the time with N^4."""
+
 
 _NOTHING_EXPLAINS = "no frequencies of the values lead to these rows by this mechanism"
 
@@ -180,7 +185,7 @@ def estimate_frequencies(
     simultaneous: bool = True,
     interval: str = "exact",
     engine: EngineName = "local",
-    values: Sequence[Hashable] | None = None,
+    values: Any = None,
     top: int | None = None,
 ) -> Any:
     """Return the estimated frequencies of the original values of a released column.
@@ -210,8 +215,12 @@ def estimate_frequencies(
         all intervals are Hoeffding's for independent people, whose numbers of rows it bounds.
     engine : "local" or "spark"
         Where the rows are counted; everything after that is the same.
-    values, top : optional
-        Of reports of a protocol: the candidates that are asked for, and how many of the most frequent ones.
+    values : sequence of labels, or path of a file with one a line, optional
+        Of reports of a protocol: the candidates that are asked for; all values of its list when not given.
+    top : int, optional
+        Of reports of a protocol, and of cells of places that were moved, whose shares are estimated by maximum
+        likelihood, biased and without intervals: only so many of the most frequent ones; intervals hold over all that
+        were looked at.
 
     Returns
     -------
@@ -245,12 +254,33 @@ def estimate_frequencies(
         if released.protocol != mechanism:
             raise DivulgeError.of("released", "be reports of the mechanism", "they", "those of another protocol")
         return released.frequencies(values, top=top, confidence=confidence, simultaneous=simultaneous)
+    receipt = Receipt.of(mechanism)
+    oracle = None if receipt is None else oracle_of(receipt, column)
+    if oracle is not None:
+        usual = method == "inversion" and interval == "exact"
+        if not usual:
+            raise DivulgeError.of("method", "be left out for reports of a protocol, as interval", "it", "given")
+        return late("divulge.releasing.reports.collected:collected_frequencies")(
+            released,
+            receipt,
+            oracle,
+            by=by,
+            values=values,
+            top=top,
+            confidence=confidence,
+            simultaneous=simultaneous,
+            engine=engine,
+        )
+    moved = None if receipt is None else next((m for m in receipt.mechanisms if isinstance(m, MetricNoise)), None)
+    if receipt is not None and moved is not None:
+        if by is not None or values is not None:
+            raise DivulgeError.of("by", "be left out for places that were moved, as values", "it", "given")
+        return late("divulge.releasing.estimating.densities:densities")(released, receipt, moved, top)
     if values is not None or top is not None:
         raise DivulgeError.of("values", "be asked of reports of a protocol", "it", "given for another release")
     for name, given, known in (("method", method, METHODS), ("interval", interval, INTERVALS)):
         if given not in known:
             raise DivulgeError.unknown(name, given, known)
-    receipt = Receipt.of(mechanism)
     channel, columns = _mechanism(mechanism if receipt is None else receipt, column)
     null_as = None if receipt is None else receipt.null_as
     matrix = exact.as_floats(channel.matrix.toarray() if channel.sparse else channel.matrix)
@@ -258,7 +288,7 @@ def estimate_frequencies(
     condition = float(np.linalg.cond(matrix))
     counted = contingency(released, (*columns, *([by] if by else [])), engine=engine)
     groups = _counts(counted, channel, len(columns), null_as)
-    doubts = () if receipt is None else _doubts(receipt, released, counted.rows)
+    doubted = () if receipt is None else doubts(receipt, released, counted.rows)
     squares = None if receipt is None else receipt.protects.get("squares")
     families = len(channel.secrets) * len(groups) if simultaneous else 1
     found: dict[Hashable, Frequencies] = {}
@@ -275,7 +305,7 @@ def estimate_frequencies(
                 low, high = estimate - off, estimate + off
             low, high = (within_simplex if simultaneous else within_one)(low, high)
         strange = squares is None and unlikely(counts, matrix)
-        said = (*doubts, *([_FOREIGN] if strange else []))
+        said = (*doubted, *([_FOREIGN] if strange else []))
         found[group] = Frequencies(
             tuple(channel.secrets), estimate, low, high, int(counts.sum()), confidence, simultaneous, method,
             condition, group, said, interval if squares is None else "exact",
@@ -322,6 +352,17 @@ def _lost(channel: Channel, matrix: np.ndarray) -> DivulgeError:
     )  # fmt: skip
 
 
+def oracle_of(receipt: Receipt, column: str | tuple[str, ...] | None) -> FrequencyOracle | None:
+    """Return the protocol that ran on the column, where one did."""
+    oracles = [one for one in receipt.mechanisms if isinstance(one, FrequencyOracle)]
+    if not oracles or (column is None and len(receipt.mechanisms) > 1):
+        return None
+    known = {names for one in receipt.mechanisms for names in (one.columns, receipt.names_of(one))}
+    wanted = oracles[0].columns if column is None else (column,) if isinstance(column, str) else tuple(column)
+    found = receipt.mechanism_of(wanted if wanted in known or len(receipt.mechanisms) > 1 else oracles[0].columns)
+    return found if isinstance(found, FrequencyOracle) else None
+
+
 def _mechanism(mechanism: Any, column: str | tuple[str, ...] | None) -> tuple[Channel, tuple[str, ...]]:
     """Return (channel, columns it was run on)."""
     wanted = (column,) if isinstance(column, str) else tuple(column) if column is not None else None
@@ -331,14 +372,14 @@ def _mechanism(mechanism: Any, column: str | tuple[str, ...] | None) -> tuple[Ch
                 known = "; ".join(", ".join(map(repr, part.columns)) for part in mechanism.mechanisms)
                 raise DivulgeError.of("column", f"be named when several were released ({known})", "it", "not given")
             wanted = mechanism.mechanisms[0].columns
-        ran = mechanism.mechanism_of(wanted)
+        ran = mechanism.matrix_of(wanted)
         return ran.channel.exact, mechanism.names_of(ran)
     if wanted is None:
         raise DivulgeError.of("column", "be named when no receipt names it", "it", "not given")
     return as_channel(mechanism), wanted
 
 
-def _doubts(receipt: Receipt, released: Any, rows: int) -> tuple[str, ...]:
+def doubts(receipt: Receipt, released: Any, rows: int) -> tuple[str, ...]:
     """Say why the receipt may be of another table."""
     found: list[str] = []
     if rows != receipt.rows:

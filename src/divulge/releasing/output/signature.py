@@ -17,6 +17,7 @@ from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.channels.as_json import read_document
 from divulge.files.opening import name_of, opened
+from divulge.late import late
 from divulge.model.record import Record
 from divulge.model.shown import Shown
 
@@ -73,12 +74,12 @@ def verify(paper: str | os.PathLike[str], key: str | os.PathLike[str]) -> Signat
     Returns
     -------
     Signature
-        Of what the paper says it says nothing: a signed receipt is read, and what follows in it computed, as any other.
 
     Raises
     ------
     InputFileError
-        When the paper is no JSON object, or the key no public key of Ed25519.
+        When the paper is no JSON object, or the key no public key of Ed25519; and when a signed receipt says something
+        that does not follow from the rest of it: a signature makes no number true.
 
     References
     ----------
@@ -92,10 +93,11 @@ def verify(paper: str | os.PathLike[str], key: str | os.PathLike[str]) -> Signat
     """
     public = public_key(key)
     fingerprint = _fingerprint(public)
-    document = read_document(paper)
-    if not isinstance(document, dict):
+    whole = read_document(paper)
+    if not isinstance(whole, dict):
         raise InputFileError(f"{name_of(paper)}: must be a paper of a release, in JSON; it is something else.")
-    part = document.pop(PART, None)
+    document = {name: value for name, value in whole.items() if name != PART}
+    part = whole.get(PART)
     if part is None:
         return Signature(False, "it is not signed", fingerprint)
     if not isinstance(part, Mapping) or part.get("scheme") != SCHEME or not isinstance(part.get("value"), str):
@@ -106,6 +108,7 @@ def verify(paper: str | os.PathLike[str], key: str | os.PathLike[str]) -> Signat
         other = part.get("key") != fingerprint
         reason = "it was signed with another key, or edited" if other else "it was edited after it was signed"
         return Signature(False, reason, fingerprint)
+    late("divulge.publishing.published:require_consistent")(whole, name_of(paper))
     return Signature(True, "", fingerprint)
 
 

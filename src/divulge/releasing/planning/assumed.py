@@ -84,14 +84,15 @@ class Assumed(Record):
         return {name: value for name, value in numbers.items() if value}
 
 
-def told(given: Any, counts: Mapping[Hashable, int] | None, from_data: bool) -> Assumed:
+def assumption(given: Any, counts: Mapping[Hashable, int] | None, from_data: bool) -> Assumed:
     """Return what `given` says: a prior, a set of priors, or "uniform", "lower=P", "noisy=E" over the counted values.
 
     Without anything given all values are equally likely, or, with `from_data`, as frequent as they are in the column.
 
     Examples
     --------
-    >>> told("lower=1/8", {"a": 3, "b": 1}, False).least, told(None, {"a": 3, "b": 1}, False).prior.to_dict()
+    >>> counts = {"a": 3, "b": 1}
+    >>> assumption("lower=1/8", counts, False).least, assumption(None, counts, False).prior.to_dict()
     (0.125, {'a': Fraction(1, 2), 'b': Fraction(1, 2)})
     """
     if from_data and given is not None and not isinstance(given, Prior):
@@ -196,7 +197,7 @@ def noise_bound(n: int, scale: float, risk: float) -> float:
     return float(((n * np.log(moment) - math.log(risk)) / t).min())
 
 
-def measured(kind: str, assumed: Assumed, channel: Any) -> float:
+def level_reached(kind: str, assumed: Assumed, channel: Any) -> float:
     """Return the pml, pmc or lip of a channel under every prior of a set, in nats, rounded up; inf where unbounded."""
     priors = assumed.priors
     assert priors is not None

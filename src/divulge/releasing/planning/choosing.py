@@ -18,7 +18,6 @@ from divulge.measures.pointwise.density import ldp
 from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
-from divulge.model.joint import Joint
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.shown import at_most, promised
@@ -27,14 +26,17 @@ from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning import protecting
-from divulge.releasing.planning.assumed import Assumed, measured, positive, told
+from divulge.releasing.planning.about import sentences
+from divulge.releasing.planning.assumed import Assumed, assumption, level_reached, positive
+from divulge.releasing.planning.collecting import oracle_for
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
+from divulge.releasing.planning.placing import noise_for
 from divulge.releasing.planning.plan import Faults
 from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
 from divulge.releasing.records.levels import levels
 from divulge.releasing.records.promised import together
-from divulge.releasing.records.receipt import Mechanism
+from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.ties import first_largest
 
 MOST_SECRETS = 512
@@ -52,9 +54,12 @@ MOST_COMPARED = 64
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Mechanisms to run, what to know of them (`private` for the keeper only), and the counts they were chosen with."""
+    """Mechanisms to run, what to know of them (`private` for the keeper only), and the counts they were chosen with.
 
-    mechanisms: tuple[Mechanism, ...]
+    Without counts (None) they are taken while the rows pass; values of a protocol are never counted ({}).
+    """
+
+    mechanisms: tuple[Any, ...]
     notes: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
     counts: Mapping[Hashable, int] | None = None
@@ -64,6 +69,10 @@ class Chosen:
 
 def choose(source: Any, choice: Release, *, count: bool = False) -> Chosen:
     """Return a mechanism for each group of columns, given or designed; `count` the columns in any case."""
+    if choice.protocol is not None:
+        return Chosen((oracle_for(choice),), counts={})
+    if choice.grid is not None:
+        return Chosen((noise_for(choice),), counts={})
     if choice.protect is not None:
         return _protecting(source, choice)
     if choice.mechanism is not None and not isinstance(choice.mechanism, str):
@@ -92,7 +101,7 @@ def _protecting(source: Any, choice: Release) -> Chosen:
     told_of = protecting.about(choice, kept, assumed, given, whole)
     found = _described([mechanism], choice, counts)
     names = ", ".join(map(repr, choice.columns))
-    return replace(found, notes=(*protecting.sentences(told_of, names), *notes, *found.notes), about=told_of)
+    return replace(found, notes=(*sentences(told_of, names), *notes, *found.notes), about=told_of)
 
 
 def _given(source: Any, choice: Release, count: bool) -> Chosen:
@@ -118,10 +127,10 @@ def _given(source: Any, choice: Release, count: bool) -> Chosen:
 def _assumed(choice: Release, counts: Mapping[Hashable, int] | None, made_for: Prior | None) -> Assumed:
     """Return what is taken to be known with a given mechanism: nothing, where nothing is said."""
     if made_for is not None and not choice.prior_from_data:
-        told(made_for, counts, False)  # refuses a design that was made from the column's own counts
+        assumption(made_for, counts, False)  # refuses a design that was made from the column's own counts
     if choice.prior is None and not choice.prior_from_data:
         return Assumed()
-    return told(choice.prior, counts, choice.prior_from_data)
+    return assumption(choice.prior, counts, choice.prior_from_data)
 
 
 def _relabelled(channel: IntegerChannel, choice: Release, assumed: Assumed) -> IntegerChannel:
@@ -225,8 +234,7 @@ def check(guarantee: Guarantee, chosen: Sequence[Mechanism]) -> None:
         if not known:
             raise DivulgeError.of("mechanism", f"keep {guarantee.label}", "what it has", _numbers(only.guarantees))
         return
-    exact = only.channel.exact
-    verdict = guarantee.holds_for(exact if only.prior is None else Joint(only.prior, exact))
+    verdict = guarantee.holds_for(only.subject)
     if not verdict.holds:
         raise DivulgeError.of("mechanism", f"keep {guarantee.label}", "its measured value", str(verdict.measured))
 
@@ -252,7 +260,7 @@ def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
     if bounds is None:
         raise DivulgeError.of("guarantee", "be ldp, pml, pmc, lip or alip for a set of priors", "it", guarantee.kind)
     for kind, name in bounds.items():
-        found = measured(kind, only.assumed, only.channel.exact)
+        found = level_reached(kind, only.assumed, only.channel.exact)
         if not found <= float(guarantee.values()[name]) * (1 + 1e-9):
             raise DivulgeError.of(
                 "mechanism", f"keep {guarantee.label} under every prior of the set", kind, f"{found:.6g}"
@@ -276,9 +284,9 @@ def _made(source: Any, choice: Release) -> Chosen:
     if not len(counts) <= MOST_DESIGNED:
         raise DivulgeError.of(
             "column", f"have at most {MOST_DESIGNED:,} values to design for", f"the number of {names}",
-            f"{len(counts):,}", "merge values into fewer groups, or give a mechanism.",
+            f"{len(counts):,}", "merge values into fewer groups (--group C=RULE, group=), or give a mechanism.",
         )  # fmt: skip
-    assumed = told(choice.prior, counts, choice.prior_from_data)
+    assumed = assumption(choice.prior, counts, choice.prior_from_data)
     prior = assumed.prior
     assert prior is not None
     _require_all(prior, counts, names)

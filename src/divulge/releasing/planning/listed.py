@@ -19,6 +19,9 @@ from divulge.model.labels import key_of, label_of, text_of
 from divulge.releasing.column import Release
 from divulge.releasing.drawing.coding import Alphabet, components, dictionary_of, finder
 
+LINES = (".txt", ".list")
+"""Endings of files that list one value a line."""
+
 OTHER = "other"
 """What an answer that is not listed counts as, where nothing else is said."""
 
@@ -150,7 +153,7 @@ def _named(request: Release) -> dict[str, tuple[str, ...]]:
 def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]]:
     """Return {column: values} from a mapping, or from a JSON file of one or a codebook of a released column.
 
-    A list alone is that of the column `only`.
+    A list alone, or a text file with one value a line, is that of the column `only`.
     """
     if only is not None and isinstance(given, (list, tuple)):
         return {only: _listed(only, given)}
@@ -161,6 +164,9 @@ def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]
             "values", "be {column: list of values} or a file of that", "it", f"a {type(given).__name__}"
         )
     with opened(given) as stream, naming(Path(given).name):
+        if only is not None and Path(given).suffix.lower() in LINES:
+            lines = stream.read().decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
+            return {only: _listed(only, lines)}
         found = json.loads(stream.read())
         if only is not None and isinstance(found, list):
             return {only: _listed(only, found)}

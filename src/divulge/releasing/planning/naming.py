@@ -1,11 +1,11 @@
 """What outcomes are called: after a value only when they raise that value most, else after the set that they raise."""
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
 from divulge.errors import DivulgeError, number_of
+from divulge.files.tables.tidying import spellings
 from divulge.model.integer import IntegerChannel
 from divulge.model.labels import key_of
 
@@ -117,7 +117,8 @@ def require_shared(counts: Iterable[int], names: str, remedy: str) -> None:
 def of_one_row(counts: Iterable[int], names: str) -> tuple[str, ...]:
     """Say that values stand in one row only, as the list of values goes out; refuse a column that has little else."""
     times = list(counts)
-    require_shared(times, names, f"leave the column out (keep=, --keep), merge its values into groups, or {_PUBLIC}")
+    groups = "merge its values into groups (--group C=RULE, group=)"
+    require_shared(times, names, f"leave the column out (keep=, --keep), {groups}, or {_PUBLIC}")
     alone = times.count(1)
     if not alone:
         return ()
@@ -129,12 +130,11 @@ def of_one_row(counts: Iterable[int], names: str) -> tuple[str, ...]:
 
 
 def alike(values: Iterable[Hashable], names: str) -> tuple[str, ...]:
-    """Say that values differ from one another in spaces or case alone: people write one answer in several ways."""
-    written = Counter(" ".join(str_of(value).split()).casefold() for value in values)
-    several = sum(count for count in written.values() if count > 1)
+    """Say that values differ from one another in spelling alone: people write one answer in several ways."""
+    several = len(spellings([str_of(value) for value in values]))
     if not several:
         return ()
     return (
-        f"{several:,} values of {names} differ from another one in spaces or case alone, and count as answers of their "
-        "own. Hint: write them alike first.",
+        f"{several:,} values of {names} differ from another one in spaces, case or zeros at their beginning alone, and "
+        "count as answers of their own. Hint: --one-spelling C (one_spelling=) makes them one.",
     )

@@ -10,9 +10,21 @@ import numpy as np
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
 from divulge.releasing.drawing.alias import AliasTable
-from divulge.releasing.drawing.coding import MISSING, UNKNOWN, Coded, Encoded, Outcomes, Secrets, dictionary_of
+from divulge.releasing.drawing.coding import (
+    MISSING,
+    UNKNOWN,
+    Alphabet,
+    Coded,
+    Encoded,
+    Outcomes,
+    Secrets,
+    dictionary_of,
+)
+from divulge.releasing.drawing.placed import PlacePart
 from divulge.releasing.drawing.sampling import draw
-from divulge.releasing.records.receipt import Mechanism
+from divulge.releasing.records.ran.mechanism import Mechanism
+from divulge.releasing.records.ran.placed import MetricNoise
+from divulge.releasing.reports.part import ReportPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +52,36 @@ class Part:
         """The columns it replaces."""
         return self.mechanism.columns
 
+    @property
+    def alphabets(self) -> tuple[Alphabet, ...]:
+        """The outcomes of each column."""
+        return self.outcomes.alphabets
+
     def coded(self, columns: Mapping[str, Encoded]) -> Coded:
         """Return the secret of each row as its position, negative where it has none."""
         return self.secrets.coded([columns[name] for name in self.columns])
+
+    def drawn(self, codes: np.ndarray, rows: np.ndarray | None = None, threads: int | None = None) -> np.ndarray:
+        """Return a fresh outcome for each secret, as its position."""
+        return draw(self.table, codes, rows, threads=threads)
+
+    def fields(self, given: Sequence[Any], names: Sequence[str]) -> list[list[Any]]:
+        """Return the Arrow fields that each column becomes, under its name in the output."""
+        return [[one.with_name(name)] for one, name in zip(self.outcomes.fields(given), names, strict=True)]
+
+    def arrays(self, drawn: np.ndarray, fields: Sequence[Any]) -> list[list[Any]]:
+        """Return what each column becomes."""
+        return [[one] for one in self.outcomes.arrays(drawn, fields)]
+
+
+AnyPart = Part | ReportPart | PlacePart
+
+
+def part_of(mechanism: Any, null_as: Any) -> "AnyPart":
+    """Return a mechanism ready to run."""
+    if isinstance(mechanism, MetricNoise):
+        return PlacePart(mechanism)
+    return Part.of(mechanism, null_as) if isinstance(mechanism, Mechanism) else ReportPart.of(mechanism, null_as)
 
 
 @dataclass
@@ -94,7 +133,7 @@ class Plan:
 
     Attributes
     ----------
-    parts : tuple of Part
+    parts : tuple of Part, ReportPart or PlacePart
     given : pyarrow.Schema
         Of the source.
     kept : tuple of str, or None
@@ -105,15 +144,16 @@ class Plan:
         The names under which the protected columns go out.
     """
 
-    parts: tuple[Part, ...]
+    parts: "tuple[AnyPart, ...]"
     given: Any
     kept: tuple[str, ...] | None = None
     coded: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
-        names = [self.renamed.get(name, name) for name in self.columns]
-        for name in self.renamed.values():
+        names = [one.name for several in self._fields.values() for one in several]
+        own = {one.name for part in self.parts for name in part.columns for one in self._fields[name]}
+        for name in own:
             if names.count(name) > 1:
                 raise DivulgeError.of(
                     "released_as", "be a name that no other column of the output has", "it", repr(name),
@@ -139,14 +179,23 @@ class Plan:
         return tuple(name for name in self.columns if name not in self.protected)
 
     @cached_property
+    def _fields(self) -> dict[str, list[Any]]:
+        """For each column of the output, in order, the Arrow fields that it becomes there."""
+        pa = require("pyarrow", "tables")
+        fields = {name: [self.given.field(name)] for name in self.columns}
+        fields |= {name: [pa.field(name, pa.dictionary(pa.int32(), pa.string()))] for name in self.coded}
+        fields = {name: fields[name] for name in self.columns}
+        for part in self.parts:
+            given = [self.given.field(name) for name in part.columns]
+            names = [self.renamed.get(name, name) for name in part.columns]
+            fields |= dict(zip(part.columns, part.fields(given, names), strict=True))
+        return fields
+
+    @cached_property
     def schema(self) -> Any:
         """The Arrow schema of the released batches."""
         pa = require("pyarrow", "tables")
-        fields = {name: self.given.field(name) for name in self.columns}
-        fields |= {name: pa.field(name, pa.dictionary(pa.int32(), pa.string())) for name in self.coded}
-        for part in self.parts:
-            fields |= {f.name: f for f in part.outcomes.fields([self.given.field(name) for name in part.columns])}
-        return pa.schema([fields[name].with_name(self.renamed.get(name, name)) for name in self.columns])
+        return pa.schema([one for several in self._fields.values() for one in several])
 
     def encoded(self, batch: Any) -> dict[str, Encoded]:
         """Return the protected columns as the values they hold and positions among these."""
@@ -161,14 +210,13 @@ class Plan:
 
     def draws(self, coded: Sequence[Coded], threads: int | None = 1) -> list[np.ndarray]:
         """Return a fresh outcome for each row of each part; without `threads`, on all cores."""
-        return [draw(part.table, one.where, one.rows, threads=threads)
-                for part, one in zip(self.parts, coded, strict=True)]  # fmt: skip
+        return [part.drawn(one.where, one.rows, threads) for part, one in zip(self.parts, coded, strict=True)]
 
     def released(self, batch: Any, outcomes: Sequence[np.ndarray]) -> Any:
         """Return the batch with every protected column replaced by the outcomes of its part."""
         pa = require("pyarrow", "tables")
-        columns = {name: batch.column(name) for name in self.untouched}
+        columns = {name: [batch.column(name)] for name in self.untouched}
         for part, drawn in zip(self.parts, outcomes, strict=True):
-            fields = [self.schema.field(self.renamed.get(name, name)) for name in part.columns]
-            columns |= dict(zip(part.columns, part.outcomes.arrays(drawn, fields), strict=True))
-        return pa.record_batch([columns[name] for name in self.columns], schema=self.schema)
+            fields = [self._fields[name][0] for name in part.columns]
+            columns |= dict(zip(part.columns, part.arrays(drawn, fields), strict=True))
+        return pa.record_batch([one for name in self.columns for one in columns[name]], schema=self.schema)

@@ -21,15 +21,13 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.mechanisms import resample
 from divulge.model.prior import Prior
-from divulge.model.shown import at_most, promised
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import contingency
-from divulge.releasing.planning.assumed import Assumed, told
+from divulge.releasing.planning.about import RADII
+from divulge.releasing.planning.assumed import Assumed, assumption
 from divulge.releasing.planning.naming import set_labels, str_of, untrue
 from divulge.releasing.planning.purposes import PURPOSES
-
-RADII = ("1/100", "1/10")
-"""How far the law of the protected variable may be off, in total variation, where it is told what that costs."""
+from divulge.roots import turn
 
 _STEPS = 40
 """Halvings of the share that a resampling keeps: to 12 digits."""
@@ -67,7 +65,7 @@ def known_law(
         if choice.prior is not None:
             raise DivulgeError.of("prior", "be left out where what is protected is a column", "it", "given",
                                   "how both columns go together has it.")  # fmt: skip
-        assumed = told(None, counts, True)
+        assumed = assumption(None, counts, True)
         assert assumed.prior is not None
         values = sorted(dict.fromkeys(key[-1] for key in pairs), key=str_of)
         rows = [[pairs.get((*(x if isinstance(x, tuple) else (x,)), s), 0) for s in values]
@@ -76,9 +74,9 @@ def known_law(
         return assumed, Channel([[Fraction(n, sum(row)) for n in row] for row in rows], assumed.prior.secrets, names)
     if isinstance(choice.protect, Joint) and choice.prior is None:
         one = choice.protect
-        assumed = told(Prior(exact.as_fractions(one.matrix).sum(axis=0), one.outcomes), counts, False)
+        assumed = assumption(Prior(exact.as_fractions(one.matrix).sum(axis=0), one.outcomes), counts, False)
     else:
-        assumed = told(choice.prior, counts, choice.prior_from_data)
+        assumed = assumption(choice.prior, counts, choice.prior_from_data)
     if assumed.priors is not None or assumed.prior is None:
         raise DivulgeError.of("prior", "be one prior where another variable is protected", "it", "a set")
     (given,) = as_protected(choice.protect, assumed.prior.secrets)
@@ -131,13 +129,13 @@ def _by_value(channel: Channel) -> Channel:
 
 def _resampled(prior: Prior, kept: tuple[Guarantee, ...], given: Channel) -> Channel:
     """Return the truth, or else a fresh draw from the prior, as often the truth as the guarantees allow."""
-    low, high = 0.0, 1.0
     floats = Prior(prior.floats, prior.secrets)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        one = resample(floats, middle)
-        good = all(guarantee.holds_for(_floats(joint_of(prior, given, one))).holds for guarantee in kept)
-        low, high = (middle, high) if good else (low, middle)
+
+    def breaks(truth: float) -> bool:
+        joint = _floats(joint_of(prior, given, resample(floats, truth)))
+        return not all(guarantee.holds_for(joint).holds for guarantee in kept)
+
+    low, _ = turn(breaks, 0.0, 1.0, steps=_STEPS)
     return resample(floats, low * (1 - _ROOM))
 
 
@@ -194,18 +192,3 @@ def _level(one: Guarantee) -> float | str:
     (value,) = one.values().values()
     found = float(value)
     return found if np.isfinite(found) else "inf"
-
-
-def sentences(found: Mapping[str, Any], names: str) -> tuple[str, ...]:
-    """Return what everybody has to know of a release that protects another variable."""
-    what = repr(found["variable"]) if found["variable"] else "the protected variable"
-    factor = at_most(np.exp(found["guarantees"]["pml"]))
-    law = "counted from this table: the mechanism tells of it" if found["counted"] else "given, and not of this table"
-    worse = "; ".join(f"pml {promised(one['pml'])} where it is off by {one['radius']}" for one in found["off"])
-    always = "without a bound" if found["always"] == "inf" else f"pml {promised(found['always'])} at most"
-    return (
-        f"The guarantee is about {what}, not about {names}: no value of it becomes more than {factor} times as likely "
-        f"(pml {promised(found['guarantees']['pml'])}, decided exactly under the law of both).",
-        f"How both go together was {law}. If that is wrong for the people here, {what} is less protected (total "
-        f"variation, for each of its values): {worse}; whatever the law is, {always}.",
-    )

@@ -77,6 +77,10 @@ class Aggregate:
             **({} if self.person is None else {"person": self.person}),
         }  # fmt: skip
 
+    def on_record(self) -> dict[str, Any]:
+        """Return what the ledger keeps of it."""
+        return self.to_dict()
+
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> "Aggregate":
         """Return what `to_dict` described."""

@@ -266,7 +266,7 @@ class Entering:
         )
 
     def _record(self, connection: Any, look: _Look, id: str) -> None:
-        mechanisms = json.dumps([one.to_dict(keeper=True) for one in self.receipt.mechanisms])
+        mechanisms = json.dumps([one.on_record() for one in self.receipt.mechanisms])
         row = {"id": id, "source": self.source, "state": "open", "created": now(), "output": self.receipt.output,
                "rows": 0, "mechanisms": mechanisms}  # fmt: skip
         people = f"name:{self.source}"

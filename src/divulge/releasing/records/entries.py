@@ -12,9 +12,11 @@ from divulge.files.forms import fits, whole
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.database import Database
 from divulge.releasing.records.people import Scope, scope_of
-from divulge.releasing.records.receipt import Mechanism
+from divulge.releasing.records.ran.mechanism import Mechanism, Ran
+from divulge.releasing.records.ran.oracle import FrequencyOracle
+from divulge.releasing.records.ran.placed import MetricNoise
 
-Mechanisms = tuple[Mechanism | Aggregate, ...]
+Mechanisms = tuple[Ran | Aggregate, ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Entry:
     created: str
     output: str | None
     rows: int
-    mechanisms: tuple[Mechanism | Aggregate, ...]
+    mechanisms: Mechanisms
     untouched: tuple[str, ...] | None = None
     because: str = ""
 
@@ -102,9 +104,13 @@ def _mechanisms(text: str) -> Mechanisms:
     return tuple(_part(part) for part in json.loads(text))
 
 
-def _part(found: Any) -> Mechanism | Aggregate:
+def _part(found: Any) -> Ran | Aggregate:
     """Return a recorded mechanism, or recorded statistics."""
-    return Aggregate.from_dict(found) if "statistics" in found else Mechanism.from_dict(found)
+    if "statistics" in found:
+        return Aggregate.from_dict(found)
+    if "metric" in found:
+        return MetricNoise.from_dict(found)
+    return FrequencyOracle.from_dict(found) if "protocol" in found else Mechanism.from_dict(found)
 
 
 def entries_in(connection: Any, database: Database, source: str | None, columns: Sequence[str]) -> list[Entry]:

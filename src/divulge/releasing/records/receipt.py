@@ -7,42 +7,28 @@ import json
 import math
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from divulge.errors import DivulgeError, InputFileError, number_of, printable
 from divulge.files.channels.as_json import read_document
-from divulge.files.forms import Form, Some, fits, label, level, share, whole
+from divulge.files.forms import Form, Some, fits, label, level, whole
 from divulge.files.opening import name_of, naming, replacing
 from divulge.guarantees.catalog import as_typed
 from divulge.model.channel import Channel
-from divulge.model.entries import frozen
-from divulge.model.integer import IntegerChannel
-from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import html_table, promised
 from divulge.releasing.output.signature import PART
 from divulge.releasing.output.sinks import digest
-from divulge.releasing.planning.assumed import SOURCES, Assumed
 from divulge.releasing.records.levels import readable, refuse_contradictions
-from divulge.releasing.records.promised import Spent, added, up
+from divulge.releasing.records.ran.mechanism import MECHANISM, Mechanism, Ran, finite, read_label, written_label
+from divulge.releasing.records.ran.oracle import ORACLE, FrequencyOracle
+from divulge.releasing.records.ran.placed import PLACED, MetricNoise
 
 FORMAT = "divulge receipt 2"
 READ = ("divulge receipt 1", FORMAT)
-
-MECHANISM: Form = {
-    "columns": Some(str), "guarantees": {"ldp": level, "*": level}, "rounded": bool, "bits": whole,
-    "weights": Some(Some(whole)), "secrets": Some(label), "outcomes": Some(label),
-    "prior_source": str, "prior": (None, {"secrets": Some(label), "probabilities": Some(str)}),
-    "prior_set?": {"least?": share, "radius?": level, "epsilon?": level}, "times?": lambda n: whole(n) and n > 0,
-    "person?": str,
-}  # fmt: skip
-"""What a mechanism on record is made of; labels, weights and probabilities are checked where they come together."""
 
 RECEIPT: Form = {
     "format": READ, "version": str, "created": str, "source": str, "output": (None, str), "digest": (None, str),
@@ -51,119 +37,12 @@ RECEIPT: Form = {
     "together?": (None, {"releases": whole, "guarantees": {"*": (level, {"*": level})}}),
     "protects?": {"person": (None, str), "rows_per_person": (None, whole), "one_answer?": bool, "people?": whole,
                   "squares?": whole},
-    "answers?": {"from": ("list", "table"), "other?": [str]},
+    "answers?": {"from": ("list", "table", "any"), "other?": [str]},
     "about?": (None, {"variable": (None, str), "counted": bool, "values": [str], "asked": [str],
                       "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}], "always": level}),
-    "guarantees": {"ldp": level, "*": level}, "mechanisms": Some(MECHANISM),
+    "guarantees": {"ldp": level, "*": level}, "mechanisms": Some((MECHANISM, ORACLE, PLACED)),
 }  # fmt: skip
 """What a receipt is made of."""
-
-
-@dataclass(frozen=True, eq=False)
-class Mechanism(Record):
-    """An integer channel and the columns it was run on, as one secret.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Several columns: the labels of the channel are tuples with one part a column.
-    channel : IntegerChannel
-    assumed : Assumed
-        What the attacker is taken to know, for the guarantees that need a prior.
-    guarantees : dict
-        {"ldp": epsilon, "pml": epsilon, ...} in nats, of exactly these integers; rounded up.
-    times : int
-        So many draws, of answers that may differ, are about one person.
-    person : str or None
-        The column whose people these are; None where it is about a row, or none names them.
-    """
-
-    columns: tuple[str, ...]
-    channel: IntegerChannel
-    assumed: Assumed
-    guarantees: Mapping[str, float]
-    times: int = 1
-    person: str | None = None
-
-    @property
-    def prior(self) -> Prior | None:
-        """The prior of the guarantees that need one, where it is one and not a set."""
-        return self.assumed.alone
-
-    @property
-    def prior_source(self) -> str:
-        """Where the prior is from, in words."""
-        return SOURCES[self.assumed.source]
-
-    @property
-    def spent(self) -> Spent:
-        """What the release of these columns adds to others; of several draws about a person, ldp adds up."""
-        if self.times == 1:
-            return Spent(self.columns, self.channel, self.prior, self.assumed.epsilon)
-        loss = self.guarantees["ldp"]
-        rho = up(added([Fraction(loss) ** 2 / 2 * self.times])) if math.isfinite(loss) else math.inf
-        return Spent(
-            self.columns, None, None, up(added([self.assumed.epsilon] * self.times)), self.for_a_person["ldp"], rho
-        )
-
-    def of_draws(self, times: int) -> Spent:
-        """Return the same for so many draws about a person, whatever `times` says."""
-        return replace(self, times=times).spent
-
-    @property
-    def for_a_person(self) -> dict[str, float]:
-        """What all draws about a person guarantee together, without an estimate of the prior.
-
-        ldp adds up; pml and pmc, whose sums bound nothing, are at most the ldp of all.
-        """
-        if self.times == 1:
-            return dict(self.guarantees)
-        ldp = self.guarantees["ldp"]
-        whole_ = up(added([Fraction(ldp) * self.times])) if math.isfinite(ldp) else math.inf
-        return dict.fromkeys(self.guarantees, whole_)
-
-    def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
-        """Return what JSON can hold of it; a prior that was counted from the column itself is for the keeper only."""
-        known = self.assumed.prior if keeper or self.assumed.public else None
-        prior = None
-        if known is not None:
-            shares = [str(p) for p in known.probabilities.tolist()]
-            prior = {"secrets": [_written(x) for x in known.secrets], "probabilities": shares}
-        return {
-            "columns": list(self.columns),
-            "guarantees": _finite(self.guarantees),
-            "prior": prior,
-            "prior_source": self.assumed.source,
-            "prior_set": self.assumed.to_dict(),
-            **({"times": self.times} if self.times != 1 else {}),
-            **({"person": self.person} if keeper and self.person is not None else {}),
-            "rounded": self.channel.rounded,
-            "secrets": [_written(x) for x in self.channel.secrets],
-            "outcomes": [_written(y) for y in self.channel.outcomes],
-            "bits": self.channel.bits,
-            "weights": self.channel.weights.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> "Mechanism":
-        """Return the mechanism that `to_dict` described."""
-        if not fits(found, MECHANISM):
-            raise DivulgeError.of("mechanism", "have all its parts, each of its kind", "a part", "missing or malformed")
-        labels = {name: tuple(_read(label) for label in found[name]) for name in ("secrets", "outcomes")}
-        channel = IntegerChannel(
-            frozen(np.array(found["weights"], dtype=np.int64)), found["bits"], labels["secrets"], labels["outcomes"],
-            found["rounded"],
-        )  # fmt: skip
-        prior = found["prior"]
-        if prior is not None:
-            exact = "." not in "".join(prior["probabilities"]) and "e" not in "".join(prior["probabilities"])
-            shares = [p if exact else float(p) for p in prior["probabilities"]]
-            prior = Prior(shares, [_read(x) for x in prior["secrets"]])
-        source = found["prior_source"] if found["prior_source"] in SOURCES else "counted"
-        assumed = Assumed(source, prior, **found.get("prior_set", {}))
-        guarantees = {kind: float(value) for kind, value in found["guarantees"].items()}
-        times, person = found.get("times", 1), found.get("person")
-        return cls(tuple(found["columns"]), channel, assumed, guarantees, times, person)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,7 +51,7 @@ class Receipt(Record):
 
     Attributes
     ----------
-    mechanisms : tuple of Mechanism
+    mechanisms : tuple of Mechanism or FrequencyOracle
         One for each group of columns released as one secret.
     guarantees : dict
         {"ldp": epsilon, ...} in nats of the whole release: of all mechanisms together.
@@ -203,8 +82,9 @@ class Receipt(Record):
         None}; where a person has one answer, which was drawn once, also {"one_answer": True, "people": how many there
         are, "squares": at least the sum of the squares of their numbers of rows}.
     answers : dict
-        {"from": "list" where the answers that there can be were listed by a list, a mechanism or a prior, or "table"
-        where those of the column were taken; "other": what one that is not listed counts as, by column}.
+        {"from": "list" where the answers that there can be were listed by a list, a mechanism or a prior, "table" where
+        those of the column were taken, or "any" where any text goes through; "other": what one that is not listed
+        counts as, by column}.
     about : dict or None
         Of another variable that is protected: "variable", its column; "counted", whether the law of both is from this
         table; "values"; "asked"; "guarantees" {"pml", "pmc"} in nats, rounded up; "off" [{"radius", "pml"}] where each
@@ -224,7 +104,7 @@ class Receipt(Record):
     (('answer',), True)
     """
 
-    mechanisms: tuple[Mechanism, ...]
+    mechanisms: tuple[Ran, ...]
     guarantees: Mapping[str, float]
     rows: int
     source: str
@@ -253,9 +133,29 @@ class Receipt(Record):
     @property
     def channel(self) -> Channel:
         """The exact channel of a release with one mechanism."""
-        return self.mechanism_of(self.columns).channel.exact
+        return self.matrix_of(self.columns).channel.exact
 
-    def mechanism_of(self, columns: str | tuple[str, ...]) -> Mechanism:
+    def matrix_of(self, columns: str | tuple[str, ...]) -> Mechanism:
+        """Return the mechanism that was run on these columns, which must be a matrix.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
+        >>> receipt.matrix_of("answer").channel.weights.shape
+        (2, 2)
+        """
+        found = self.mechanism_of(columns)
+        if not isinstance(found, Mechanism):
+            raise DivulgeError.of("receipt", "be of a release through a matrix", "it",
+                                  f"of one through {found.name}",
+                                  "divulge statement tells what it says of a person."
+                                  )  # fmt: skip
+        return found
+
+    def mechanism_of(self, columns: str | tuple[str, ...]) -> Any:
         """Return the mechanism that was run on these columns.
 
         Examples
@@ -275,7 +175,7 @@ class Receipt(Record):
         known = "; ".join(", ".join(map(repr, mechanism.columns)) for mechanism in self.mechanisms)
         raise DivulgeError.of("columns", f"be released together ({known})", "it", ", ".join(map(repr, wanted)))
 
-    def names_of(self, mechanism: Mechanism) -> tuple[str, ...]:
+    def names_of(self, mechanism: Ran) -> tuple[str, ...]:
         """Return the names under which the columns of a mechanism went out.
 
         Examples
@@ -312,17 +212,17 @@ class Receipt(Record):
             "output": self.output,
             "digest": self.digest,
             "rows": self.rows,
-            "null_as": _written(self.null_as),
+            "null_as": written_label(self.null_as),
             "untouched": list(self.untouched),
             "released_as": list(self.released_as),
             "purpose": self.purpose,
-            "asked": [_finite(one) for one in self.asked],
-            "together": None if self.together is None else _finite(self.together),
+            "asked": [finite(one) for one in self.asked],
+            "together": None if self.together is None else finite(self.together),
             "protects": dict(self.protects),
             "answers": dict(self.answers),
             **({"about": dict(self.about)} if self.about is not None else {}),
             "warnings": list(self.warnings),
-            "guarantees": _finite(self.guarantees),
+            "guarantees": finite(self.guarantees),
             "mechanisms": [mechanism.to_dict(keeper=keeper) for mechanism in self.mechanisms],
         }
 
@@ -472,12 +372,12 @@ class Receipt(Record):
         for asked in found.get("asked", ()):
             as_typed(asked)
         protects = found.get("protects", {"person": None, "rows_per_person": None})
-        parts = [Mechanism.from_dict(part) for part in found["mechanisms"]]
+        parts = [_part(part) for part in found["mechanisms"]]
         made = cls(
-            mechanisms=tuple(replace(part, person=whom(protects)) for part in parts),
+            mechanisms=tuple(part.about(whom(protects)) for part in parts),
             guarantees={kind: float(value) for kind, value in found["guarantees"].items()},
             rows=found["rows"],
-            null_as=_read(found["null_as"]),
+            null_as=read_label(found["null_as"]),
             untouched=tuple(found["untouched"]),
             warnings=tuple(found["warnings"]),
             released_as=tuple(found.get("released_as", ())),
@@ -526,7 +426,13 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def _answers_from(parts: Sequence[Mechanism]) -> str:
+def _part(found: Mapping[str, Any]) -> Ran:
+    if "metric" in found:
+        return MetricNoise.from_dict(found)
+    return FrequencyOracle.from_dict(found) if "protocol" in found else Mechanism.from_dict(found)
+
+
+def _answers_from(parts: Sequence[Ran]) -> str:
     """Return where the list of answers is from, by what a receipt of an earlier version says of the prior."""
     return "list" if {part.assumed.source for part in parts} <= {"none", "given"} else "table"
 
@@ -545,26 +451,7 @@ def _checksum(parts: Mapping[str, str]) -> str:
     return whole.hexdigest()
 
 
-def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return numbers as JSON holds them: infinity is the word inf."""
-    return {
-        name: _finite(value) if isinstance(value, Mapping) else "inf" if value == math.inf else value
-        for name, value in values.items()
-    }
-
-
 def _total(found: Any) -> Any:
     if found is None:
         return None
     return {**found, "guarantees": {kind: float(value) for kind, value in found["guarantees"].items()}}
-
-
-def _written(label: Hashable) -> Any:
-    """Return a label as JSON holds it: tuples as lists, what JSON has no word for as its text."""
-    if isinstance(label, tuple):
-        return [_written(part) for part in label]
-    return label if label is None or isinstance(label, (str, int, float)) else str(label)
-
-
-def _read(label: Any) -> Hashable:
-    return tuple(_read(part) for part in label) if isinstance(label, list) else label

@@ -1,5 +1,6 @@
 """A report for each value: one rational Bernoulli draw and one uniform whole number, both exact."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ from divulge.protocols.sets.ordered import Independent, Subsets
 from divulge.protocols.sets.transformed import HadamardRows, Hyperplanes
 from divulge.protocols.two_level import TwoLevel
 from divulge.releasing.drawing.chance import Chance
+from divulge.releasing.drawing.sampling import cores
 from divulge.releasing.reports.hashing import SEED, buckets_of
 
 MOST_BITS = 1 << 33
@@ -19,8 +21,11 @@ DRAWN = 1 << 16
 """Reports that are drawn at a time."""
 
 
-def drawn(protocol: TwoLevel, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (reports, seeds): int64 reports, of unary encoding bits packed into bytes; seeds of hashes, else none."""
+def drawn(protocol: TwoLevel, codes: np.ndarray, threads: int | None = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return (reports, seeds): int64 reports, of unary encoding bits packed into bytes; seeds of hashes, else none.
+
+    Without a number of `threads` there are as many as processors; each has a fresh key.
+    """
     if isinstance(protocol.sets, Subsets) and protocol.sets.chosen > 1:
         raise DivulgeError.of(
             "protocol", "have reports of some bits to be drawn", "it", "subset-selection, whose reports are sets",
@@ -32,8 +37,19 @@ def drawn(protocol: TwoLevel, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray
             f"{len(codes) * protocol.size:,}",
             "local_hashing leaks the same and has a variance that is as small; its reports have 194 bits.",
         )  # fmt: skip
-    chance = Chance()
-    parts = [_part(protocol, codes[i : i + DRAWN], chance) for i in range(0, len(codes), DRAWN)]
+    starts = range(0, max(len(codes), 1), DRAWN)
+    workers = max(1, min(threads or cores(), len(starts)))
+
+    def some(worker: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        chance = Chance()
+        mine = starts[len(starts) * worker // workers : len(starts) * (worker + 1) // workers]
+        return [_part(protocol, codes[i : i + DRAWN], chance) for i in mine]
+
+    if workers == 1:
+        parts = some(0)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            parts = [part for several in pool.map(some, range(workers)) for part in several]
     reports, seeds = (np.concatenate(found) for found in zip(*parts, strict=True))
     return reports, seeds
 

@@ -1,32 +1,25 @@
 """Reports of a protocol, and the frequencies behind them."""
 
 import secrets
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError, LabelError
-from divulge.model.entries import scalar
-from divulge.model.labels import alphabet, is_default, key_of, labels_at
+from divulge.errors import DivulgeError
 from divulge.model.record import Record
 from divulge.model.shown import Shown
 from divulge.model.tables import column_values
 from divulge.protocols.protocol import Protocol
-from divulge.protocols.sets.transformed import Transformed
 from divulge.releasing.estimating.estimate import Frequencies
-from divulge.releasing.estimating.intervals import clopper_pearson
+from divulge.releasing.reports.decoding import Decoder, Progress, codes_of, refuse_foreign
 from divulge.releasing.reports.drawing import drawn
-from divulge.releasing.reports.hashing import digests, supports
-
-KEY = 16
-"""Bytes of the public key under which text is hashed."""
+from divulge.releasing.reports.hashing import KEY
+from divulge.releasing.reports.part import report_columns
 
 UNEVEN = 2.0**-31
 """By how much the chance of a bucket may differ from 1/g: 2^32 hashes are divided among g buckets."""
-
-Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,39 +51,13 @@ class Reports(Record, Shown):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._refuse_foreign()
+        refuse_foreign(self.protocol, self.reports, self.seeds)
 
     def __len__(self) -> int:
         return len(self.reports)
 
     def __repr__(self) -> str:
         return f"{len(self):,} reports of {self.protocol!r}"
-
-    def _refuse_foreign(self) -> None:
-        """Refuse reports that are none of the protocol: of another alphabet, without seeds, or with too many."""
-        protocol, reports = self.protocol, self.reports
-        unary, hashing = protocol.name.endswith("unary"), protocol.name == "local-hashing"
-        width = -(-protocol.size // 8)
-        shape = (len(reports), width) if unary else (len(reports),)
-        kinds = (
-            reports.shape == shape and reports.dtype.kind in "iu" and self.seeds.shape == (len(reports), 3 * hashing)
-        )
-        if not kinds:
-            raise DivulgeError.of("reports", f"be those of {protocol.name}", "their shape", f"{reports.shape}")
-        if unary:
-            tail = 8 * width - protocol.size  # bits that stand for no value
-            wrong = int((reports[:, -1] & ((1 << tail) - 1)).astype(bool).sum()) if len(reports) else 0
-        else:
-            wrong = int(((reports < 0) | (reports >= self._outcomes)).sum())
-        if wrong:
-            raise DivulgeError.of("reports", f"be outcomes of {protocol.name}", "the number of others", f"{wrong:,}",
-                                  "they are forged, or of another protocol.")  # fmt: skip
-
-    @property
-    def _outcomes(self) -> int:
-        if self.protocol.name == "local-hashing":
-            return self.protocol.q.denominator
-        return self.protocol.sets.count() or 0
 
     def support(
         self, values: Sequence[Hashable] | None = None, progress: Progress = lambda done, of: None
@@ -103,36 +70,12 @@ class Reports(Record, Shown):
         >>> int(protocols.randomized_response(["a", "b"], 1.0).report(["a"] * 9).support().sum())
         9
         """
-        protocol, sets = self.protocol, self.protocol.sets
-        at = self._positions(values)
-        if protocol.name == "local-hashing":
-            return supports(self.seeds, self.reports, at.astype(np.uint64), self._outcomes, progress)
-        if protocol.name.endswith("unary"):
-            found = np.zeros(sets.size, dtype=np.int64)
-            for start in range(0, len(self), 1 << 12):
-                part = np.unpackbits(self.reports[start : start + (1 << 12)].astype(np.uint8), axis=1, count=sets.size)
-                found += part.sum(axis=0, dtype=np.int64)
-                progress(min(start + (1 << 12), len(self)), len(self))
-            return found[at]
-        counts = np.bincount(self.reports, minlength=self._outcomes)
-        if isinstance(sets, Transformed):
-            found, off = sets.seen(counts)
-            if not off < 0.5:
-                raise DivulgeError.of(
-                    "reports", "be few enough to be counted exactly", "their number", f"{len(self):,}"
-                )
-            counts = np.rint(found).astype(np.int64)
-        progress(len(self), len(self))
-        return counts[at]
+        return self._decoder(values, progress).support()
 
-    def _positions(self, values: Sequence[Hashable] | None) -> np.ndarray:
-        """Return the values as the protocol codes them: positions in its list, or digests of text."""
-        if values is None:
-            if self.protocol.of_text:
-                raise DivulgeError.of("values", "be given for reports of text", "they", "not",
-                                      "estimates are asked for candidates: values=[...].")  # fmt: skip
-            return np.arange(self.protocol.size, dtype=np.int64)
-        return self.protocol.codes(alphabet(values, None, "values"), self.key)
+    def _decoder(self, values: Sequence[Hashable] | None, progress: Progress) -> Decoder:
+        found = Decoder(self.protocol, values, self.key)
+        found.add(self.reports, self.seeds, progress)
+        return found
 
     def frequencies(
         self,
@@ -180,28 +123,7 @@ class Reports(Record, Shown):
         >>> bool(found.lower[0] > 0.5 > found.upper[1])
         True
         """
-        level = scalar(confidence, "confidence")
-        if not 0 < level < 1:
-            raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
-        if not len(self):
-            raise DivulgeError.of("reports", "have at least one", "they", "none")
-        if top is not None and not (isinstance(top, int) and top >= 1):
-            raise DivulgeError.of("top", "be a whole number of at least 1", "it", repr(top))
-        counts, n = self.support(values, progress), len(self)
-        p, q = float(self.protocol.p_star), float(self.protocol.q_star)
-        names = alphabet(values, None, "values") if values is not None else self.protocol.values
-        risk = (1 - level) / (len(names) if simultaneous else 1)
-        if top is not None:
-            chosen = np.argsort(-counts, kind="stable")[:top]
-            names, counts = labels_at(names, chosen), counts[chosen]
-        different, where = np.unique(counts, return_inverse=True)
-        low, high = clopper_pearson(different, np.full(len(different), n), risk)
-        off = UNEVEN if self.protocol.name == "local-hashing" else 0.0
-        low, high = ((end - q + side * off) / (p - q) for end, side in ((low, -1), (high, 1)))
-        return Frequencies(
-            tuple(names), (counts / n - q) / (p - q), np.clip(low, 0, 1)[where], np.clip(high, 0, 1)[where], n, level,
-            simultaneous, "inversion", 1 / (p - q),
-        )  # fmt: skip
+        return self._decoder(values, progress).frequencies(top, confidence, simultaneous)
 
     def table(self, name: str = "report") -> Any:
         """Return the reports as a pyarrow table: the report, and of local hashing the words of its seed.
@@ -214,9 +136,11 @@ class Reports(Record, Shown):
         """
         import pyarrow as pa
 
-        whole = pa.array(self.reports) if self.reports.ndim == 1 else pa.array([row.tobytes() for row in self.reports])
-        seeds = {f"{name}_seed_{j + 1}": pa.array(self.seeds[:, j]) for j in range(self.seeds.shape[1])}
-        return pa.table({name: whole, **seeds})
+        names = report_columns(self.protocol, name)
+        wide = self.reports.ndim > 1
+        whole = pa.array([row.tobytes() for row in self.reports]) if wide else pa.array(self.reports)
+        seeds = (pa.array(np.ascontiguousarray(self.seeds[:, j])) for j in range(self.seeds.shape[1]))
+        return pa.table(dict(zip(names, (whole, *seeds), strict=True)))
 
 
 def report(protocol: Protocol, values: Any, key: Any = None) -> Reports:
@@ -224,27 +148,8 @@ def report(protocol: Protocol, values: Any, key: Any = None) -> Reports:
     if key is not None and not (isinstance(key, bytes) and len(key) == KEY):
         raise DivulgeError.of("key", f"have {KEY} bytes", "it", f"a {type(key).__name__} of another length")
     key = (secrets.token_bytes(KEY) if key is None else key) if protocol.of_text else b""
-    coded = protocol.codes(column_values(values, "values"), key)
+    coded = codes_of(protocol, column_values(values, "values"), key)
     if not len(coded):
         raise DivulgeError.of("values", "have at least one", "they", "none")
     reports, seeds = drawn(protocol, coded)
     return Reports(protocol, reports, seeds, key)
-
-
-def codes_of(protocol: Protocol, values: Sequence[Hashable], key: bytes) -> np.ndarray:
-    """Return values as positions in the list of a protocol, or as digests of their text; no value is named."""
-    different: dict[Hashable, int] = {}
-    where = np.array([different.setdefault(value, len(different)) for value in values], dtype=np.int64)
-    if protocol.of_text:
-        return digests(different, key)[where] if different else np.empty(0, dtype=np.uint64)
-    if is_default(protocol.values):
-        places: dict[Hashable, int] = {x: x for x in different if isinstance(x, int) and 0 <= x < protocol.size}
-        found = np.array([places.get(value, -1) for value in different], dtype=np.int64)[where]
-    else:
-        known = {key_of(label): i for i, label in enumerate(protocol.values)}
-        found = np.array([known.get(key_of(value), -1) for value in different], dtype=np.int64)[where]
-    unknown = int((found < 0).sum())
-    if unknown:
-        raise LabelError.of("values", "be values of the protocol", "the number of others", f"{unknown:,}",
-                            "local_hashing(None, epsilon) takes any text.")  # fmt: skip
-    return found

@@ -15,6 +15,7 @@ from divulge.reporting.blocks import Block, Card, Cards, Items, Picture, Rows, S
 from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import Report
 from divulge.reporting.wording import (
+    MOST_TOLD,
     NO_BOUND,
     amount,
     base_of,
@@ -34,8 +35,9 @@ from divulge.reporting.wording import (
 from divulge.ties import falling, first_largest
 
 _MOST_ROWS = 20
-_MOST = 1e6
+"""Rows of a table: those that matter most stand first, and a report is read on pages; a caption counts the others."""
 _MOST_SHADED = 12
+"""Rows, and columns, of the shaded map, which has to fit on a page of paper."""
 
 _ATTACKERS: dict[str, tuple[str, str]] = {
     "pml": ("The opportunist", "sees the outcome first, and then goes for whatever pays best"),
@@ -79,7 +81,7 @@ def _cards(report: Report) -> tuple[Card, ...]:
         Card(f"× {at_most(found.lift)}", "Largest rise of a belief", _rising(report, pml)),
         Card(f"÷ {bound(factor(pmc.max(), report.unit))}" if pmc.max() < math.inf else "to 0",
              "Largest fall of a belief", _falling(report, pmc)),
-        Card(f"× {at_most(capacity)}" if capacity < _MOST else NO_BOUND, "For anyone, whatever they know",
+        Card(f"× {at_most(capacity)}" if capacity < MOST_TOLD else NO_BOUND, "For anyone, whatever they know",
              limit if capacity < math.inf else unlimited),
         Card(share(report.resolved), "Told on average",
              "So much of the uncertainty about the value goes away on average. "
@@ -236,7 +238,7 @@ def _times(lift: float) -> str:
     if lift == 0:
         return "0"
     sign, times = ("×", lift) if lift >= 1 else ("÷", 1 / lift)
-    return f"{sign} {at_most(times)}" if times < _MOST else f"{sign} > {_MOST:,.0f}"
+    return f"{sign} {at_most(times)}" if times < MOST_TOLD else f"{sign} > {MOST_TOLD:,.0f}"
 
 
 def _tails(report: Report) -> tuple[Block, ...]:

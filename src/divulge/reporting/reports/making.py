@@ -14,7 +14,8 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.releasing.records.ledger import Ledger
-from divulge.releasing.records.receipt import Mechanism, Receipt
+from divulge.releasing.records.ran.mechanism import Mechanism
+from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.reports.report import MOST_ENTRIES, MOST_EXACT, Report, bounds_something
 from divulge.units import Unit, nats_per
 
@@ -125,7 +126,7 @@ def _of_receipt(
 ) -> Report:
     """Return the report on one mechanism of a receipt, with what the receipt promises of it."""
     columns = receipt.columns if column is None else (column,) if isinstance(column, str) else tuple(column)
-    ran = receipt.mechanism_of(columns)
+    ran = receipt.matrix_of(columns)
     known = ran.assumed.prior if prior is None else as_prior(prior)
     if known is None:
         raise DivulgeError.of(

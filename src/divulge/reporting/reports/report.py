@@ -47,6 +47,7 @@ MOST_ENTRIES = 1 << 18
 MOVED = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Shares of the belief that may be moved when the prior is not quite what was assumed."""
 _THRESHOLDS = 24
+"""Points of the curve of tails: enough for a picture of it; each may take a linear program of a tenth of a second."""
 
 
 def around(

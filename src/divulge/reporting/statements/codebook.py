@@ -16,7 +16,12 @@ from divulge.publishing.published import LEADING, TRAILING, Published
 from divulge.publishing.request import Publish
 from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.planning.naming import raised, str_of
-from divulge.releasing.records.receipt import Mechanism, Receipt
+from divulge.releasing.records.ran.mechanism import Mechanism
+from divulge.releasing.records.ran.oracle import FrequencyOracle
+from divulge.releasing.records.ran.placed import MetricNoise
+from divulge.releasing.records.receipt import Receipt
+from divulge.reporting.statements import placed
+from divulge.reporting.statements.reported import book_column, book_texts
 from divulge.reporting.statements.statistics import note_text, reading, summary, using
 from divulge.reporting.statements.telling import before_use
 from divulge.reporting.statements.voice import BASE, Label, Text, Voice, plain
@@ -80,11 +85,23 @@ def as_data(receipt: Receipt, voice: Voice) -> dict[str, Any]:
         "columns": [_column(receipt, mechanism, voice) for mechanism in receipt.mechanisms],
         "unaltered": list(receipt.untouched),
         "before_use": [plain(text) for text in before_use(receipt, voice)],
-        "how_to_use": [plain(voice.say(name)) for name in _USE],
+        "how_to_use": [plain(voice.say(name)) for name in _uses(receipt)],
     }
 
 
-def _column(receipt: Receipt, mechanism: Mechanism, voice: Voice) -> dict[str, Any]:
+def _uses(receipt: Receipt) -> tuple[str, ...]:
+    """Return the sentences on how to use what went out: rows of a matrix, or reports."""
+    if any(isinstance(one, MetricNoise) for one in receipt.mechanisms):
+        return ("book_places_use",)
+    reports = any(isinstance(one, FrequencyOracle) for one in receipt.mechanisms)
+    return ("book_report_use",) if reports else _USE
+
+
+def _column(receipt: Receipt, mechanism: Any, voice: Voice) -> dict[str, Any]:
+    if isinstance(mechanism, FrequencyOracle):
+        return book_column(receipt, mechanism, voice)
+    if isinstance(mechanism, MetricNoise):
+        return placed.book_column(receipt, mechanism, voice)
     channel = mechanism.channel
     matrix = channel.weights / 2.0**channel.bits
     return {
@@ -133,7 +150,7 @@ def as_markdown(receipt: Receipt, language: str = "en") -> bytes:
             _marked(voice.say("book_unaltered", columns=columns)),
             "",
         ]
-    uses = [*before_use(receipt, voice), *map(voice.say, _USE)]
+    uses = [*before_use(receipt, voice), *map(voice.say, _uses(receipt))]
     lines += [f"## {_marked(voice.say('book_use'))}", "", *(f"- {_marked(text)}" for text in uses), ""]
     return "\n".join(lines).encode()
 
@@ -245,8 +262,14 @@ def _statistics_markdown(found: Published, request: Publish, voice: Voice) -> by
     return "\n".join([*lines, ""]).encode()
 
 
-def _section(receipt: Receipt, mechanism: Mechanism, voice: Voice) -> list[str]:
+def _section(receipt: Receipt, mechanism: Any, voice: Voice) -> list[str]:
     names = ", ".join(map(_safe, receipt.names_of(mechanism)))
+    if isinstance(mechanism, FrequencyOracle):
+        command = printable(book_column(receipt, mechanism, voice)["estimate"]["command"])
+        said = (_marked(text) for text in book_texts(receipt, mechanism, voice))
+        return [f"## {names}", "", " ".join(said), "", _marked(voice.say("book_estimate")), "", f"    {command}", ""]
+    if isinstance(mechanism, MetricNoise):
+        return [f"## {names}", "", _marked(placed.book_text(receipt, mechanism, voice)), ""]
     about = voice.say("book_about", columns=voice.listed(list(mechanism.columns)))
     channel = mechanism.channel
     matrix = channel.weights / 2.0**channel.bits

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from divulge.releasing.estimating.estimate import rank, right_inverse
 from divulge.releasing.estimating.intervals import clustered
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.preview import half_width
-from divulge.releasing.records.receipt import Mechanism
 
 USELESS = 1000.0
 """From this factor on a bound is of no use to anybody."""
@@ -22,7 +22,8 @@ USELESS = 1000.0
 class Facts:
     """What a statement tells about one mechanism, computed from what is public."""
 
-    mechanism: Mechanism
+    mechanism: Any
+    """Mechanism, or, where no matrix is asked for, a protocol."""
     rows: int
     squares: int | None = None
     """Where a person's rows show one draw: at least the sum of the squares of their numbers."""

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from divulge.model.shown import printable
 from divulge.reporting.page import POLICY, STYLE, Html, tag
-from divulge.reporting.statements.parts import Grid, Head, Para, Part, People
+from divulge.reporting.statements.parts import Grid, Head, Map, Para, Part, People
 from divulge.reporting.statements.voice import Label, Text, plain
 
 if TYPE_CHECKING:
     from divulge.reporting.statements.statement import Statement
 
 _WIDTH = 88
+"""Characters of a line: it fits on a sheet of paper at ten points, and on every terminal of today."""
 _CELL = 30
+"""Characters of a cell of a table, beyond which it goes on below: three of them fill a line."""
 
 
 def as_page(statement: "Statement") -> str:
@@ -86,6 +88,8 @@ def _blocks(parts: list[Part]) -> list[Html]:
             found.append(_grid(part))
         elif isinstance(part, People):
             found.append(_people(part))
+        elif isinstance(part, Map):
+            found.append(_map(part))
     return found
 
 
@@ -122,6 +126,27 @@ def _people(part: People) -> Html:
     return tag("figure", drawing, tag("figcaption", *_inside(part.caption)))
 
 
+def _map(part: Map) -> Html:
+    """Return the outline of a region, circles around a point in its middle, and a scale; 320 wide."""
+    width, height = part.size
+    unit = 300 / max(width, height)
+    w, h = width * unit, height * unit
+    circles = [
+        f'<circle cx="{10 + w / 2:.1f}" cy="{10 + h / 2:.1f}" r="{r * unit:.1f}" class="ring" '
+        f'stroke-dasharray="{dash}"/>'
+        for r, dash in zip(part.radii, ("0", "6 4"), strict=True)
+    ]
+    middle = f'<circle cx="{10 + w / 2:.1f}" cy="{10 + h / 2:.1f}" r="2.5" class="own"/>'
+    outline = f'<rect x="10" y="10" width="{w:.1f}" height="{h:.1f}" class="other"/>'
+    bar = f'<path d="M10 {h + 22:.1f}h{part.bar * unit:.1f}" class="bar"/>'
+    drawing = tag(
+        "svg", Html(outline + "".join(circles) + middle + bar),
+        tag("text", part.scale, x=f"{14 + part.bar * unit:.1f}", y=f"{h + 26:.1f}"),
+        viewBox=f"0 0 {w + 20:.1f} {h + 32:.1f}", role="img", class_="map", **{"aria-label": plain(part.alt)},
+    )  # fmt: skip
+    return tag("figure", drawing, tag("figcaption", *_inside(part.caption)))
+
+
 def as_text(statement: "Statement") -> str:
     """Return the statement for a terminal or a letter."""
     title = plain(statement.title)
@@ -135,6 +160,8 @@ def as_text(statement: "Statement") -> str:
             lines += [fill(plain(part.text), _WIDTH, initial_indent=first, subsequent_indent=" " * len(first)), ""]
         elif isinstance(part, Grid):
             lines += [*_table(part), ""]
+        elif isinstance(part, Map):
+            lines += [fill(f"{plain(part.alt)} {plain(part.caption)}", _WIDTH), ""]
         else:
             lines += ["".join("#" if i < part.filled else "." for i in range(start, start + 20))
                       for start in range(0, 100, 20)]  # fmt: skip
@@ -172,6 +199,12 @@ svg.people { width: 100%; max-width: 24rem; height: auto; display: block; }
 .people .own { fill: var(--link); stroke: var(--link); }
 .people .other { fill: none; stroke: var(--soft); }
 .people g { stroke-width: 1.2; }
+svg.map { width: 100%; max-width: 24rem; height: auto; display: block; overflow: hidden; }
+.map .own { fill: var(--link); }
+.map .other { fill: none; stroke: var(--soft); }
+.map .ring { fill: none; stroke: var(--link); stroke-width: 1.6; }
+.map .bar { stroke: currentColor; stroke-width: 2; }
+.map text { font-size: 11px; fill: currentColor; }
 @media (max-width: 34rem) {
   table.grid, table.grid tbody, table.grid tr, table.grid td { display: block; width: 100%; }
   table.grid thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

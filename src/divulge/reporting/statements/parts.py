@@ -39,4 +39,16 @@ class People:
     caption: Text
 
 
-Part = Head | Para | Grid | People
+@dataclass(frozen=True)
+class Map:
+    """A map without tiles: a region of a size, circles of two radii around its middle, and a scale of a length."""
+
+    size: tuple[float, float]
+    radii: tuple[float, float]
+    alt: Text
+    caption: Text
+    scale: str
+    bar: float
+
+
+Part = Head | Para | Grid | People | Map

@@ -6,7 +6,9 @@ A translator copies `languages/de.po` to `languages/XX.po` and translates; nothi
 from divulge.publishing.notes import SENTENCES as NOTES
 from divulge.reporting.statements.english.book import BOOK
 from divulge.reporting.statements.english.groups import GROUPS
+from divulge.reporting.statements.english.places import PLACES
 from divulge.reporting.statements.english.promises import PROMISES
+from divulge.reporting.statements.english.reports import REPORTS
 from divulge.reporting.statements.english.statistics import STATISTICS
 
 SENTENCES: dict[str, str] = {
@@ -261,6 +263,8 @@ SENTENCES: dict[str, str] = {
     **BOOK,
     **STATISTICS,
     **GROUPS,
+    **REPORTS,
+    **PLACES,
     **NOTES,
 }  # fmt: skip
 """Name -> English sentence, with names in braces for what is filled in."""

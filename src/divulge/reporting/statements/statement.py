@@ -9,9 +9,12 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.late import late
 from divulge.publishing.published import Published, read_receipt
+from divulge.releasing.records.ran.oracle import FrequencyOracle
+from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
+from divulge.reporting.statements import placed, reported
 from divulge.reporting.statements.parts import Head, Para, Part
-from divulge.reporting.statements.telling import about, together_text, told
+from divulge.reporting.statements.telling import about, of_column, together_text
 from divulge.reporting.statements.voice import Text, Voice, plain
 from divulge.tables.generalization import Generalization
 
@@ -173,7 +176,12 @@ def _contents(receipt: Receipt, voice: Voice) -> tuple[Text, str, tuple[Part, ..
     for i, mechanism in enumerate(receipt.mechanisms):
         if len(receipt.mechanisms) > 1:
             parts.append(Head(voice.listed(list(receipt.names_of(mechanism)))))
-        parts += told(receipt, mechanism, voice, i == 0)
+        if isinstance(mechanism, FrequencyOracle):
+            parts += reported.of_column(receipt, mechanism, voice)
+        elif isinstance(mechanism, MetricNoise):
+            parts += placed.of_columns(receipt, mechanism, voice)
+        else:
+            parts += of_column(receipt, receipt.matrix_of(mechanism.columns), voice, i == 0)
     all_ = receipt.together
     together = plain(together_text(voice, receipt)) if all_ and all_["releases"] >= 2 else ""
     return voice.say("title", columns=voice.listed(list(receipt.released_as))), together, tuple(parts)

@@ -20,6 +20,7 @@ _MILLION = math.log(2e6)
 """Twice a million: the loss can be exceeded on either side."""
 
 _CLOSE = 1e-9
+"""By so much may hundredths be off by rounding alone, of numbers up to 100,000: they are not moved by one more."""
 
 
 def contents(found: Published, voice: Voice) -> tuple[Text, str, tuple[Part, ...]]:
@@ -33,7 +34,11 @@ def contents(found: Published, voice: Voice) -> tuple[Text, str, tuple[Part, ...
 
 
 def _published(found: Published, voice: Voice) -> list[Part]:
-    kinds = [kind for kind in ("rows", "values", "squares", "ranks") if any(q["kind"] == kind for q in found.queries)]
+    kinds = [
+        kind
+        for kind in ("rows", "people", "values", "squares", "ranks")
+        if any(q["kind"] == kind for q in found.queries)
+    ]
     names = _joined(voice, [voice.say(f"kind_{kind}") for kind in kinds])
     columns = list(found.columns)
     said = voice.say("stat_contents", kinds=names, columns=voice.listed(columns, 12)) if columns else voice.say(
@@ -154,7 +159,8 @@ def reading(found: Published, voice: Voice) -> list[Text]:
         "stat_level_rows"
     )  # fmt: skip
     said = [voice.say("stat_level", level=_level(found, voice)), about]
-    said += [voice.say("stat_level_cut")] if kinds - {"rows"} else []
+    said += [voice.say("stat_level_people")] if "people" in kinds else []
+    said += [voice.say("stat_level_cut")] if kinds - {"rows", "people"} else []
     return [*said, voice.say("stat_sample")]
 
 
@@ -164,19 +170,29 @@ def _reading(found: Published, voice: Voice) -> list[Part]:
 
 def using(found: Published, voice: Voice) -> list[Text]:
     """Return whether numbers may be added and compared, and what a 0 says."""
-    kinds, counts = [query["kind"] for query in found.queries], [q for q in found.queries if _is_count(q)]
-    moved = any(_has(found, f"note_{name}") for name in ("non_negative", "consistent", "whole"))
+    kinds = _statistics(found)
+    counts, shown = bool({"count", "people"} & kinds), any("threshold" in query for query in found.queries)
+    tables = [query for query in found.queries if _is_count(query) and query["kind"] == "rows"]
+    agree = _has(found, "note_consistent")
+    moved = [name for name in ("consistent", "non_negative") if _has(found, f"note_{name}")]
     names = list[str]()
-    if counts or "values" in kinds:
-        names += ["stat_add_moved" if moved else "stat_add"]
-    names += ["stat_add_not"] if len(counts) < len(kinds) else []
+    if {"count", "sum"} & kinds:
+        names += [f"stat_add_{moved[0]}" if moved and "count" in kinds else "stat_add"]
+    names += ["stat_add_not"] if kinds - {"count", "people", "sum"} else []
     names += ["stat_compare"]
-    names += ["stat_zero"] if counts else []
-    if counts:
-        names += ["stat_not_below" if _has(found, "note_non_negative") else "stat_below"]
-    if len(counts) > 1:
-        names += ["stat_totals_agree" if _has(found, "note_consistent") else "stat_totals"]
+    if (counts or "sum" in kinds) and not shown:
+        raised = _has(found, "note_non_negative") and counts
+        names += ["stat_zero", "stat_not_below" if raised else "stat_below"]
+    if len(tables) > 1:
+        names += ["stat_totals_agree" if agree else "stat_totals"]
     return list(map(voice.say, names))
+
+
+def _statistics(found: Published) -> set[str]:
+    """Return the kinds of statistics that were published; older receipts tell them by what was asked of the table."""
+    kinds = {kind for query in found.queries for kind in query.get("serves", [])}
+    guessed = {"rows": "count", "people": "people", "values": "mean", "squares": "variance", "ranks": "quantile"}
+    return kinds or {guessed[query["kind"]] for query in found.queries if query["kind"] != "rows" or _is_count(query)}
 
 
 def _use(found: Published, voice: Voice) -> list[Part]:
@@ -184,17 +200,27 @@ def _use(found: Published, voice: Voice) -> list[Part]:
 
 
 def _is_count(query: Mapping[str, Any]) -> bool:
-    return query["kind"] == "rows" and query["column"] is None
+    """Say whether the numbers of a query are published as counts: those behind a mean alone are not."""
+    counted = {"count", "people"} & set(query.get("serves", ["count"]))
+    return query["kind"] in ("rows", "people") and query["column"] is None and bool(counted)
 
 
 def _count(found: Published, voice: Voice) -> list[Part]:
-    widths = [query["half_width"] for query in found.queries if _is_count(query) and "half_width" in query]
-    number: list[Part] = [Head(voice.say("q_number")), Para(voice.say("stat_number"))]
+    """Return whether a small group can be seen, and how many people are in one."""
+    counts = [query for query in found.queries if _is_count(query)]
+    people = found.protected["person"] is None or any(query["kind"] == "people" for query in counts)
+    told = "stat_number" if counts and people else "stat_number_rows" if counts else "stat_number_none"
+    number: list[Part] = [Head(voice.say("q_number")), Para(voice.say(told))]
+    widths = [math.ceil(query["half_width"] * (1 - 1e-12)) for query in counts if "half_width" in query]
     if not widths:
-        return number
-    width = voice.number(math.ceil(max(widths) * (1 - 1e-12)), 0)
-    twice = voice.number(2 * math.ceil(max(widths) * (1 - 1e-12)), 0)
-    said = voice.say("stat_width", width=width, twice=twice, level=_level(found, voice))
+        return [Head(voice.say("q_count")), Para(voice.say("stat_width_none")), *number]
+    width, level = max(widths), _level(found, voice)
+    shown = next((query["threshold"] for query in counts if "threshold" in query), None)
+    if shown is not None:
+        said = voice.say("stat_width_from", width=voice.number(width, 0), level=level, least=voice.number(shown, 0))
+    else:
+        name = "stat_width_moved" if _has(found, "note_consistent") else "stat_width"
+        said = voice.say(name, width=voice.number(width, 0), twice=voice.number(2 * width, 0), level=level)
     return [Head(voice.say("q_count")), Para(said), *number]
 
 
@@ -262,7 +288,7 @@ def summary(found: Published) -> str:
 def _what(query: Mapping[str, Any], voice: Voice) -> Text:
     """Return what was counted or added up."""
     if query["column"] is None:
-        return voice.say("what_rows")
+        return voice.say(f"what_{query['kind']}")
     name = f"what_{query['kind']}"
     if query["kind"] == "rows":
         name = "what_share" if "at" in query else "what_numbers"

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from divulge.releasing.planning.naming import raised, str_of
-from divulge.releasing.records.receipt import Mechanism, Receipt
+from divulge.releasing.records.ran.mechanism import Mechanism
+from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements.facts import USELESS, Facts, exp
 from divulge.reporting.statements.parts import Grid, Head, Para, Part, People
 from divulge.reporting.statements.promised import assumption, promised, times, typed
@@ -24,6 +25,7 @@ STRONG = 20.0
 """From this factor on nobody who is worried is told that nothing can be read from the table."""
 
 _CLOSE = 1e-9
+"""By so much may a count up to 1,000 be above a whole number by rounding of doubles alone: it is not one more."""
 
 
 def together_text(voice: Voice, receipt: Receipt) -> Text:
@@ -39,11 +41,11 @@ def together_text(voice: Voice, receipt: Receipt) -> Text:
     return (*said, " ", *voice.say("together_row")) if rows else said
 
 
-def told(receipt: Receipt, mechanism: Mechanism, voice: Voice, first: bool) -> list[Part]:
+def of_column(receipt: Receipt, mechanism: Mechanism, voice: Voice, first: bool) -> list[Part]:
     """Return what is to be told of one mechanism: the promise first, then the questions of a reader."""
     facts = Facts(mechanism, receipt.rows, receipt.protects.get("squares"))
-    made = (_untrue, _promise, _before_use, _occurs, _means, _rise, _knows, _count, _second, _public, _risk, _worried,
-            _not, _technical)  # fmt: skip
+    made = (_untrue, promise, before_using, _occurs, _means, _rise, knows, _count, second, public, _risk, _worried,
+            not_promised, technical)  # fmt: skip
     return [part for tell in made if first or tell not in _ONCE for part in tell(facts, receipt, voice)]
 
 
@@ -134,7 +136,8 @@ def _bounded(facts: Facts) -> str:
     return "" if facts.helpful else "useless" if math.isfinite(facts.factor) else "void"
 
 
-def _promise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+def promise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what was promised, about whom, and what that comes to."""
     found: list[Part] = [Head(voice.say("asked"))]
     if receipt.asked:
         found += [Para(promised(asked, facts, voice), "lead") for asked in receipt.asked]
@@ -181,15 +184,16 @@ def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
     sources = {mechanism.assumed.source for mechanism in receipt.mechanisms}
     if "counted" in sources:
         found.append(voice.say("from_data"))
-    if receipt.answers["from"] == "table":
-        found.append(voice.say("list_from_data"))
+    if receipt.answers["from"] != "list":
+        found.append(voice.say("list_from_data" if receipt.answers["from"] == "table" else "list_any"))
     if others := list(dict.fromkeys(receipt.answers.get("other", ()))):
         found.append(voice.say("list_other" if receipt.null_as is None else "list_other_there",
                                labels=voice.listed(others)))  # fmt: skip
     return found
 
 
-def _before_use(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+def before_using(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what whoever uses the table has to know first, under its question."""
     return [Head(voice.say("before_use")), *(Para(text, "item") for text in before_use(receipt, voice))]
 
 
@@ -338,7 +342,8 @@ def _rise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     return [head, Grid(header, tuple(rows), (0, 3)), Para(note)]
 
 
-def _knows(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+def knows(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return whether the promise holds against somebody who knows everything else."""
     name = f"knows_{_bounded(facts) or 'yes'}"
     found: list[Part] = [Head(voice.say("q_knows")), Para(voice.say(name, times=times(voice, facts.factor)))]
     if receipt.answers["from"] == "table":
@@ -362,7 +367,8 @@ def _count(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     return [Head(voice.say("q_count")), Para(said), Head(voice.say("q_number")), Para(voice.say(number))]
 
 
-def _second(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+def second(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what a second release does, and what all so far add up to."""
     factor = facts.factor
     if facts.truthful or facts.silent:
         said = voice.say("second_truth" if facts.truthful else "second_silent")
@@ -378,9 +384,10 @@ def _second(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     return found
 
 
-def _public(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+def public(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return whether the page, and the table, may be public."""
     counted = any(m.assumed.source == "counted" for m in receipt.mechanisms)
-    truthful = any(Facts(m, receipt.rows).truthful for m in receipt.mechanisms)
+    truthful = any(isinstance(m, Mechanism) and Facts(m, receipt.rows).truthful for m in receipt.mechanisms)
     found = [voice.say("public_truth" if truthful else "public_counts" if counted else "public_yes")]
     if receipt.untouched and not truthful:
         found.append(voice.say("public_unaltered"))
@@ -419,7 +426,8 @@ def _worried(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     return [Head(voice.say("q_worried")), Para(said)]
 
 
-def _not(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+def not_promised(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what is not promised."""
     person = receipt.protects.get("one_answer") or receipt.protects.get("rows_per_person")
     names = ["not_relatives" if person else "not_rows", "not_groups", *(["not_other"] if receipt.untouched else [])]
     return [Head(voice.say("q_not")), *(Para(voice.say(name), "item") for name in names)]
@@ -432,7 +440,8 @@ def _level(voice: Voice, value: float) -> str:
     return voice.number(math.ceil(value * 1e4 * (1 - 1e-12)) / 1e4, 4)
 
 
-def _technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+def technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what was asked for, and the levels, in technical words."""
     bounds = {
         kind: value for kind, value in sorted(facts.mechanism.for_a_person.items())
         if exp(value) < USELESS and (kind == "ldp" or facts.mechanism.assumed.public)
@@ -441,7 +450,8 @@ def _technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     found: list[Part] = [Head(voice.say("q_technical"), folded=True)]
     if receipt.asked:
         found.append(Para(voice.say("technical_typed", typed=", ".join(map(typed, receipt.asked)))))
-    found.append(Para(voice.say("technical_once" if receipt.protects.get("one_answer") else "technical")))
+    if isinstance(facts.mechanism, Mechanism):
+        found.append(Para(voice.say("technical_once" if receipt.protects.get("one_answer") else "technical")))
     if bounds:
         found.append(Para(voice.say("technical_numbers", numbers=numbers)))
     if bounds.keys() & {"pml", "pmc"}:
@@ -449,5 +459,5 @@ def _technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     return found
 
 
-_ONCE = (_promise, _before_use, _public)
+_ONCE = (promise, before_using, public)
 """What is told once for all columns."""

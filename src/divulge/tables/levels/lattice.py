@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from divulge.files.hierarchies import Coded
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.shown import Shown
 from divulge.releasing.estimating.contingency import merged_by, packed
 from divulge.tables.groups import Groups, grouped
 from divulge.tables.levels.conditions import CONDITIONS
-from divulge.tables.levels.hierarchies import Coded
 
 MOST_KEPT = 1 << 21
 """Cells of tables that are kept for rolling up: some 200 megabytes with ten columns."""

@@ -35,7 +35,9 @@ BOOK: dict[str, str] = {
     "book_cite":
         "{table}, statistics of {source} with random noise ({promise}, in nats), {date}. Made with Divulge {version}.",
     "book_columns": "Columns",
-    "book_col_statistic": "what the number is: count (of rows), sum, mean, variance, proportion or quantile.",
+    "book_col_statistic":
+        "what the number is: count (of rows), people (each counted once), sum, mean, variance, proportion or "
+        "quantile.",
     "book_col_column": "the column of the source that it is about; empty for counts.",
     "book_col_at_proportion": "Of a share: the value that is counted.",
     "book_col_at_quantile": "Of a quantile: which share of the rows has no larger value.",
@@ -44,8 +46,8 @@ BOOK: dict[str, str] = {
     "book_col_low": "the lower end of its interval; in {level} of 1,000 such releases all intervals hold at once.",
     "book_col_high": "the upper end of its interval.",
     "book_col_standard_error":
-        "about how far off the noise alone is, as a standard deviation, before negative numbers were raised or "
-        "tables made to agree; empty for quantiles.",
+        "about how far off the noise alone is, as a standard deviation; where tables were made to agree, after that, "
+        "but before negative numbers were raised or any rounded. Empty for quantiles.",
     "book_col_note": "“no information” where an interval would be no narrower than what was known before; else empty.",
     "book_values": "Values: {labels}.",
     "book_other": "All values that are not listed: {labels}.",

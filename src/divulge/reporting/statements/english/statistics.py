@@ -24,6 +24,7 @@ STATISTICS: dict[str, str] = {
     "stat_contents": "Behind them are {kinds} of {columns}.",
     "stat_contents_rows": "Behind them are {kinds} of the whole source.",
     "kind_rows": "counts of rows",
+    "kind_people": "counts of people",
     "kind_values": "sums",
     "kind_squares": "sums of squares",
     "kind_ranks": "quantiles",
@@ -75,20 +76,37 @@ STATISTICS: dict[str, str] = {
     "stat_level_persons":
         "They hold the numbers of the rows that count, at most {rows} of each person, and not those of all rows: what "
         "was left out is in no interval.",
+    "stat_level_people":
+        "A count of people has everybody with a row that counts there, each once: somebody with rows in two groups is "
+        "in both, so that groups may not be added up to a number of people.",
     "stat_level_cut": "Sums, means, variances and quantiles are those of numbers cut to their bounds, as below.",
     "stat_width":
         "A count is off by {width} at most, in {level} of 1,000 such releases. So the interval of a group of up to "
         "{twice} can hold 0: it does not show that there is anybody.",
+    "stat_width_moved":
+        "Before counts were moved to agree, one was off by {width} at most, in {level} of 1,000 such releases. So the "
+        "interval of a group of up to {twice} can hold 0: it does not show that there is anybody. Intervals are those "
+        "of before, made longer where a moved count lies outside.",
+    "stat_width_none":
+        "No: no count with noise was published. That a group stands in the table does not show that there is anybody.",
+    "stat_width_from":
+        "A count is off by {width} at most, in {level} of 1,000 such releases. A group is there only if its count with "
+        "noise is {least} or more: a much smaller group is rarely seen, and that one is missing says nothing.",
     "stat_below": "A count or a sum can be below 0, where the true one is small: that is the noise.",
     "stat_not_below": "No count is below 0: a count of 0 may have been a negative one before, or a small one.",
     "stat_totals": "A total can differ from the sum of its parts: each has noise of its own.",
-    "stat_totals_agree": "Counts of tables with common columns add up to the same totals: they were moved for that.",
+    "stat_totals_agree":
+        "Counts of rows in tables with common columns add up to the same totals: they were moved for that.",
     "stat_add":
         "Cells of one table may be added up: low ends add to a low end, high ends to a high end. The standard error of "
         "a sum of four cells is twice that of one.",
-    "stat_add_moved":
-        "Cells of one table may be added up: low ends add to a low end, high ends to a high end. How their errors add "
-        "up is not known any more, as counts were changed afterwards.",
+    "stat_add_consistent":
+        "Cells of one table may be added up: low ends add to a low end, high ends to a high end. The standard error of "
+        "a sum of cells does not follow from theirs, as counts were moved together; that of a total is in its own "
+        "table.",
+    "stat_add_non_negative":
+        "Cells of one table may be added up: low ends add to a low end, high ends to a high end. Sums of many small "
+        "counts are too large on average, as negative ones were raised to 0.",
     "stat_add_not": "Means, variances, shares and quantiles of groups cannot be added up, nor averaged without counts.",
     "stat_compare":
         "As surely as the intervals hold, two groups differ where theirs do not overlap; elsewhere nothing can be "
@@ -97,6 +115,10 @@ STATISTICS: dict[str, str] = {
     "stat_sample":
         "The noise says nothing about how the source came to be: that it is a sample, or that answers are wrong.",
     "stat_number": "This page does not tell; the table does, between low and high.",
+    "stat_number_rows":
+        "Neither this page nor the table tells: the table counts rows, and a person can have several. A count of rows "
+        "is no number of people.",
+    "stat_number_none": "Neither this page nor the table tells: no count was published.",
     "stat_public":
         "Yes. This page, the codebook, the receipt and the table are made for everybody. The keeper’s record holds the "
         "exact numbers, and must stay with the keeper.",
@@ -121,6 +143,7 @@ STATISTICS: dict[str, str] = {
     "t_cells": "How many",
     "t_noise": "Noise",
     "what_rows": "rows",
+    "what_people": "people, each once",
     "what_share": "rows with one value of {column}",
     "what_numbers": "rows with a number in {column}",
     "what_values": "sum of {column}",

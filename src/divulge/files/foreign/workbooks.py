@@ -4,6 +4,7 @@ A spreadsheet program shows other things than are stored: sheets, rows and colum
 several cells, and a formula shows its result. What a person may not know of is told, or refused.
 """
 
+import json
 import re
 import sys
 import zipfile
@@ -11,11 +12,13 @@ from collections.abc import Iterator
 from html import unescape
 from typing import IO, Any
 
-from divulge.errors import DivulgeError, did_you_mean, number_of, printable
+from divulge.errors import DivulgeError, did_you_mean, printable
+from divulge.errors import number_of as counted
 from divulge.extras import require
-from divulge.files.settings import Limits
-from divulge.files.tables.old_workbooks import found_in
-from divulge.files.tables.typed import table_of
+from divulge.files.foreign.old_workbooks import found_in
+from divulge.files.foreign.typed import number_of, table_of
+from divulge.files.settings import Limits, Settings
+from divulge.files.tables.layout import MOST_SHOWN, SHOWN, Layout, below, names_of, numbered, suggested
 
 
 def sheet_of(asked: dict[str, Any], limits: Limits) -> Any:
@@ -33,19 +36,55 @@ def sheet_of(asked: dict[str, Any], limits: Limits) -> Any:
         if isinstance(error, DivulgeError):
             raise
         raise DivulgeError("must be a workbook, as its name says; it is damaged, or something else.") from None
-    rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
-    if not rows:
+    start = (found.start or (0, 0))[0] + 1
+    held = [(start + i, row) for i, row in enumerate(rows) if any(cell not in ("", None) for cell in row)]
+    if not held:
         raise DivulgeError("is empty.")
-    _look(asked, book, place, found.end or (0, 0))
-    header, body = [str(cell).strip() for cell in rows[0]], rows[1:]
-    nameless = [i for i, name in enumerate(header) if not name and any(row[i] not in ("", None) for row in body)]
+    if asked.get("kind") == "glance":
+        return _glance(book, place, held)
+    layout = Layout.of(Settings(header=asked.get("header"), footer=asked.get("footer")))
+    layout = layout if asked.get("header") is not None else Layout(held[0][0], held[0][0], layout.footer)
+    named = [[_text(cell) for cell in row] for number, row in held if layout.first <= number <= layout.last]
+    body = [(number, row) for number, row in held if number > layout.last]
+    if not named or len(body) < layout.footer:
+        raise DivulgeError.of("header" if not named else "footer", "be rows that the sheet has", "it",
+                              f"row {asked['header']}" if not named else str(layout.footer))  # fmt: skip
+    body = body[: len(body) - layout.footer]
+    inside = (layout.last if asked.get("header") else layout.first, body[-1][0] if body else layout.last)
+    _look(asked, book, place, found.end or (0, 0), inside)
+    header = [name.strip() for name in names_of(named)]
+    nameless = [i for i, name in enumerate(header) if not name and any(row[i] not in ("", None) for _, row in body)]
     if nameless:
+        better = suggested([(number, list(map(_text, row))) for number, row in held[:20]], []).first
         raise DivulgeError(
             f"must have the names of all columns in its first line; column {nameless[0] + 1} has none. Hint: leave out "
-            "lines above the table."
+            "lines above the table"
+            + (
+                f": --header {better} (header={better}) takes row {better} for the names."
+                if better > layout.last
+                else "."
+            )
         )
+    texts = [list(map(_text, row)) for _, row in body[-20:]]
+    if said := (layout.words("row") if asked.get("header") or layout.footer else below([(1, header)], texts)):
+        _tell(said)
+    header = numbered(header) if asked.get("number_names") else header
     kept = [i for i, name in enumerate(header) if name]
-    return table_of([(header[i], [row[i] for row in body]) for i in kept])
+    return table_of([(header[i], [row[i] for _, row in body]) for i in kept])
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as text, whole numbers without a point."""
+    return "" if cell in ("", None) else str(number_of(cell))
+
+
+def _glance(book: Any, place: int, held: list[tuple[int, list[Any]]]) -> Any:
+    """Return the first and the last rows as they stand there, as a table of texts with their numbers first."""
+    shown = [*held[:SHOWN], *held[max(SHOWN, len(held) - SHOWN) :]]
+    columns = [("row", [number for number, _ in shown])]
+    columns += [(str(i), [_text(row[i])[:200] for _, row in shown]) for i in range(min(len(held[0][1]), MOST_SHOWN))]
+    names = book.sheet_names
+    return table_of(columns).replace_schema_metadata({"sheets": json.dumps(names), "sheet": names[place]})
 
 
 def _chosen(book: Any, wanted: str | None) -> int:
@@ -96,18 +135,19 @@ _ODS = {
 """The same of .ods."""
 
 
-def _look(asked: dict[str, Any], book: Any, place: int, end: tuple[int, int]) -> None:
-    """Tell what is read though it is hidden, and refuse what has no value of its own in each cell."""
-    found = found_in(asked["path"], place, end) if asked["suffix"] == ".xls" else _found(asked, book, place, end)
+def _look(asked: dict[str, Any], book: Any, place: int, end: tuple[int, int], inside: tuple[int, int]) -> None:
+    """Tell what is read though it is hidden, and refuse what has no value of its own in each cell of these rows."""
+    old = asked["suffix"] == ".xls"
+    found = found_in(asked["path"], place, end, inside) if old else _hidden_parts(asked, book, place, end, inside)
     if found.get("merged"):
         raise DivulgeError(
-            f"must have a value of its own in each cell; {number_of(found['merged'], 'group')} of cells "
+            f"must have a value of its own in each cell; {counted(found['merged'], 'group')} of cells "
             f"{'is' if found['merged'] == 1 else 'are'} merged. Hint: take them apart, and fill in the value of each; "
-            "leave out a title above the table."
+            "leave out a title above the table (--header N, header=N)."
         )
     if found.get("formula"):
         raise DivulgeError(
-            f"must hold the results of its formulas; {number_of(found['formula'], 'cell')} have a formula and no "
+            f"must hold the results of its formulas; {counted(found['formula'], 'cell')} have a formula and no "
             "result. Hint: open it in a spreadsheet program, and save it there"
             f"{' as .xlsx, which tells empty results from none' if asked['suffix'] == '.xls' else ''}."
         )
@@ -118,7 +158,9 @@ def _look(asked: dict[str, Any], book: Any, place: int, end: tuple[int, int]) ->
         _tell("it has cells with an error, such as #N/A; they are read as missing.")
 
 
-def _found(asked: dict[str, Any], book: Any, place: int, end: tuple[int, int]) -> dict[str, int]:
+def _hidden_parts(
+    asked: dict[str, Any], book: Any, place: int, end: tuple[int, int], inside: tuple[int, int]
+) -> dict[str, int]:
     """Return how much of each kind there is in a sheet, within what is read of it."""
     found = dict[str, int]()
     with zipfile.ZipFile(asked["path"]) as archive:
@@ -132,7 +174,7 @@ def _found(asked: dict[str, Any], book: Any, place: int, end: tuple[int, int]) -
             for piece in pieces:
                 patterns = patterns or _patterns(asked["suffix"], piece)
                 for kind, pattern in patterns.items():
-                    count = sum(_counts(kind, match, piece, end) for match in pattern.finditer(piece))
+                    count = sum(_counts(kind, match, piece, end, inside) for match in pattern.finditer(piece))
                     found[kind] = found.get(kind, 0) + count
     return found
 
@@ -144,9 +186,12 @@ def _patterns(suffix: str, head: bytes) -> dict[str, re.Pattern[bytes]]:
     return {kind: re.compile(text.replace(b"{p}", prefix[1] if prefix else b"")) for kind, text in known.items()}
 
 
-def _counts(kind: str, match: re.Match[bytes], piece: bytes, end: tuple[int, int]) -> bool:
+def _counts(kind: str, match: re.Match[bytes], piece: bytes, end: tuple[int, int], inside: tuple[int, int]) -> bool:
     """Say whether a match is of a cell, row or column that is read, and is what it seems."""
     number = match[1] if match.re.groups else b""
+    if kind == "merged" and number:  # of .ods it is not known in which rows
+        rows = [int(one) for one in re.findall(rb"[0-9]{1,7}", number)]
+        return bool(rows) and rows[0] <= inside[1] and rows[-1] >= inside[0]
     if kind in ("row", "column") and number:
         return int(number[:9]) <= end[kind == "column"] + 1
     tag = piece[piece.rfind(b"<", 0, match.start() + 1 - (kind == "formula")) : match.end()]

@@ -17,11 +17,12 @@ import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.files.opening import regular
-from divulge.model.labels import text_of
+from divulge.model.labels import number_of_label, text_of
 from divulge.model.record import Record
 from divulge.model.shown import Shown
-from divulge.tables.groups import MISSING
-from divulge.tables.order import number_of_label
+
+MISSING = "missing"
+"""What a missing value is called among the values of a column: a category of its own."""
 
 TOP = "*"
 """The last level of a hierarchy: any value."""
@@ -89,6 +90,8 @@ class Hierarchy(Shown):
         --------
         >>> Hierarchy.dates("month", "year").path("2026-05-17")
         ('2026-05-17', '2026-05', '2026', '*')
+        >>> Hierarchy.dates("quarter").path("17.05.2026")[1]
+        '2026-Q2'
         """
         chosen = parts or PARTS[1:]
         places = [PARTS.index(part) if part in PARTS else -1 for part in chosen]
@@ -196,6 +199,16 @@ class Hierarchy(Shown):
         if value is None:
             return (MISSING,) * self.height + (self._last,)
         return (str(text_of(value)), *_LEVELS[self.kind](self, value))
+
+    def group(self, value: Hashable) -> str:
+        """Return what a value is at the first level; what has no place in it raises ValueError.
+
+        Examples
+        --------
+        >>> Hierarchy.ladder(10).group(31), Hierarchy.dates("quarter").group("2026-05-17")
+        ('[30, 40)', '2026-Q2')
+        """
+        return self.path(value)[1]
 
     @cached_property
     def _last(self) -> str:
@@ -330,12 +343,19 @@ def _interval(number: Fraction, width: Fraction, start: Fraction) -> str:
 
 
 def _date(hierarchy: Hierarchy, value: Hashable) -> tuple[str, ...]:
-    day = value if isinstance(value, datetime.date) else datetime.date.fromisoformat(str(value)[:10])
+    day = value if isinstance(value, datetime.date) else _day(str(value)[:10])
     named = {
         "day": f"{day:%Y-%m-%d}", "month": f"{day:%Y-%m}", "quarter": f"{day:%Y}-Q{(day.month + 2) // 3}",
         "year": f"{day:%Y}",
     }  # fmt: skip
     return (*(named[part] for part in hierarchy.arguments), TOP)
+
+
+def _day(text: str) -> datetime.date:
+    """Return the day in a text: 2026-05-17, or 17.05.2026, which is written in one order only."""
+    if text[2:3] == "." or text[1:2] == ".":
+        return datetime.datetime.strptime(text, "%d.%m.%Y").date()
+    return datetime.date.fromisoformat(text)
 
 
 def _prefix(hierarchy: Hierarchy, value: Hashable) -> tuple[str, ...]:

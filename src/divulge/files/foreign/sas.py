@@ -7,7 +7,10 @@ of its blocks and the number of its subheaders. A block is a subheader or a row;
 import mmap
 import struct
 
-_DATA, _MIX = 0x100, 0x200
+_DATA = 0x100
+"""The type of a page that holds rows alone."""
+_MIX = 0x200
+"""The type of a page that holds subheaders, and rows behind them."""
 _KNOWN = {0x0, _DATA, _MIX, 0x400, 0x4000, 0x9000}
 """Types of pages; those of others, such as pages with deleted rows, are not counted."""
 

@@ -8,6 +8,7 @@ import mmap
 import struct
 
 _RECORD = 80
+"""Bytes of a record, of which every file of this format consists (SAS, technical support document TS-140)."""
 
 
 def _marks(*kinds: str) -> tuple[bytes, ...]:
@@ -26,7 +27,7 @@ def whole(path: str) -> bool:
     A file that is cut between two records where a row ends too looks like a whole one.
     """
     with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        member, columns, rows = (_found(content, marks) for marks in (_MEMBERS, _COLUMNS, _OBSERVATIONS))
+        member, columns, rows = (_first_of(content, marks) for marks in (_MEMBERS, _COLUMNS, _OBSERVATIONS))
         if min(member, columns, rows) < 0 or any(content.find(mark, rows) >= 0 for mark in _MEMBERS):
             return False
         try:
@@ -44,6 +45,6 @@ def whole(path: str) -> bool:
         return rest < _RECORD and not content[len(content) - rest :].strip(b" ")
 
 
-def _found(content: mmap.mmap, marks: tuple[bytes, ...]) -> int:
+def _first_of(content: mmap.mmap, marks: tuple[bytes, ...]) -> int:
     places = [at for mark in marks if (at := content.find(mark)) >= 0]
     return min(places, default=-1)

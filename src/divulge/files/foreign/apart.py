@@ -19,12 +19,12 @@ from typing import Any
 from divulge import children
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require, require_elsewhere
+from divulge.files.foreign.sas import rows_of
+from divulge.files.foreign.transport import whole
+from divulge.files.foreign.typed import cell_of, number_of, table_of
+from divulge.files.foreign.workbooks import sheet_of
 from divulge.files.settings import Limits, Settings
-from divulge.files.tables.sas import rows_of
 from divulge.files.tables.source import Content, Source, batch_rows
-from divulge.files.tables.transport import whole
-from divulge.files.tables.typed import cell_of, number_of, table_of
-from divulge.files.tables.workbooks import sheet_of
 
 _MEMORY = 2 << 30
 """Bytes of addresses that a reader may take (a few hundred MB of them are its libraries)."""
@@ -41,6 +41,14 @@ def sheet(content: Content, settings: Settings) -> Source:
     require_elsewhere("python_calamine", "tables")
     _unpacked(content, settings)
     return _apart("sheet", content, settings)
+
+
+def glance(content: Content, settings: Settings) -> Any:
+    """Return the first and the last rows of a sheet as they stand there: a table of texts, with their numbers first."""
+    require_elsewhere("python_calamine", "tables")
+    _unpacked(content, settings)
+    found = _apart("glance", content, settings)
+    return next(iter(found.batches())).replace_schema_metadata(found.schema.metadata)
 
 
 def statistics(content: Content, settings: Settings) -> Source:
@@ -68,7 +76,9 @@ def _apart(kind: str, content: Content, settings: Settings) -> Source:
     """Return the table that a process of its own reads, and tell what it says."""
     pa = require("pyarrow", "tables")
     asked = {"kind": kind, "path": os.path.abspath(str(content.path)), "suffix": content.suffix,
-             "sheet": settings.sheet, "encoding": settings.encoding, "limits": asdict(settings.limits)}  # fmt: skip
+             "sheet": settings.sheet, "encoding": settings.encoding, "limits": asdict(settings.limits),
+             "header": None if settings.header is None else str(settings.header), "footer": settings.footer,
+             "number_names": settings.number_names}  # fmt: skip
     with content.open(), children.private_folder("read") as folder:
         code, said = children.run(__name__, json.dumps(asked), folder / "table.arrow")
         with (folder / "table.arrow").open("rb") as out:
@@ -104,7 +114,7 @@ def main() -> None:
         pa.set_cpu_count(1)
         pa.set_io_thread_count(1)
         limits = Limits(**asked["limits"])
-        read = sheet_of if asked["kind"] == "sheet" else _statistics
+        read = _statistics if asked["kind"] == "statistics" else sheet_of
         table = read(asked, limits)
         with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as sink:
             sink.write_table(table)

@@ -8,9 +8,11 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 
 _BOF, _EOF, _SHEET = (0x0009, 0x0209, 0x0409, 0x0809), 0x000A, 0x0085
+"""Kinds of records, as Microsoft's [MS-XLS] numbers them: where a part begins and ends, and what names a sheet."""
 _ROW, _COLUMN, _MERGED, _TEXT, _ERROR = (0x0008, 0x0208), 0x007D, 0x00E5, 0x0207, 0x0205
+"""The same of what tells of rows, columns, joined cells, and results of formulas that are text or errors."""
 _FORMULA = (0x0006, 0x0206, 0x0406)
-"""Kinds of records, as Microsoft's [MS-XLS] numbers them."""
+"""The same of formulas."""
 
 _NUMBER_UNLESS = 0xFFFF
 """Ends a result of a formula that is no number: its first byte says what it is."""
@@ -19,15 +21,15 @@ _NEVER_COMPUTED = 2
 """Flag of a formula whose result is to be computed when the workbook is opened: writers without a calculator set it."""
 
 
-def found_in(path: str, place: int, end: tuple[int, int]) -> dict[str, int]:
-    """Return how much of each kind there is in the sheet at a place, within what is read of it."""
+def found_in(path: str, place: int, end: tuple[int, int], inside: tuple[int, int]) -> dict[str, int]:
+    """Return how much of each kind there is in the sheet at a place, within what is read; merged in rows inside."""
     olefile = require("olefile", "tables")
     try:
         with olefile.OleFileIO(path) as book:
             stream = book.openstream(next(name for name in ("Workbook", "Book") if book.exists(name)))
             sheets = [struct.unpack_from("<I", body)[0] for kind, body in _records(stream) if kind == _SHEET]
             stream.seek(sheets[place])
-            return _counted(stream, end)
+            return _counted(stream, end, inside)
     except (OSError, ValueError, struct.error, LookupError, StopIteration, TypeError):
         raise DivulgeError(
             "must show which of its cells are hidden, merged or computed; its sheet cannot be looked at. Hint: open it "
@@ -49,7 +51,7 @@ def _records(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     raise ValueError
 
 
-def _counted(stream: IO[bytes], end: tuple[int, int]) -> dict[str, int]:
+def _counted(stream: IO[bytes], end: tuple[int, int], inside: tuple[int, int]) -> dict[str, int]:
     found: dict[str, int] = dict.fromkeys(("row", "column", "merged", "formula", "error"), 0)
     awaited = False
     for kind, body in _records(stream):
@@ -60,7 +62,8 @@ def _counted(stream: IO[bytes], end: tuple[int, int]) -> dict[str, int]:
             first, flags = struct.unpack_from("<H6xH", body)
             found["column"] += first <= end[1] and bool(flags & 1)
         elif kind == _MERGED:
-            found["merged"] += struct.unpack_from("<H", body)[0]
+            for first, last in struct.iter_unpack("<HH4x", body[2:]):
+                found["merged"] += first < inside[1] and last >= inside[0] - 1
         elif kind == _ERROR:
             found["error"] += body[7]
         elif kind == _TEXT:  # the result of the formula before it

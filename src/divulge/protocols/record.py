@@ -1,0 +1,74 @@
+"""Protocols by name: as JSON holds them, and read back."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.model.labels import is_default
+from divulge.protocols.families import (
+    hadamard,
+    local_hashing,
+    projective,
+    randomized_response,
+    subset_selection,
+    unary,
+)  # fmt: skip
+from divulge.protocols.protocol import Protocol
+from divulge.protocols.sets.ordered import Subsets
+from divulge.protocols.sets.transformed import Hyperplanes
+
+NAMES: dict[str, Callable[..., Protocol]] = {
+    "randomized-response": randomized_response,
+    "subset-selection": subset_selection,
+    "symmetric-unary": lambda values, epsilon: unary(values, epsilon, symmetric=True),
+    "optimized-unary": unary,
+    "local-hashing": local_hashing,
+    "hadamard": hadamard,
+    "projective": projective,
+}
+"""Name -> what makes the protocol of values, epsilon and the parameters of its sets."""
+
+
+def to_dict(protocol: Protocol) -> dict[str, Any]:
+    """Return a protocol as JSON holds it: name, values (their number, their labels, or null for text), levels, sets.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> found = to_dict(protocols.local_hashing(["a", "b"], 1.0))
+    >>> found["values"], found["buckets"], from_dict(found) == protocols.local_hashing(["a", "b"], 1.0)
+    (['a', 'b'], 4, True)
+    """
+    listed = protocol.size if is_default(protocol.values) else [str(value) for value in protocol.values]
+    return {
+        "name": protocol.name,
+        "values": None if protocol.of_text else listed,
+        "epsilon": float(protocol.epsilon),
+        "ratio": str(protocol.ratio),
+        **_of_sets(protocol),
+    }
+
+
+def _of_sets(protocol: Protocol) -> dict[str, int]:
+    sets = protocol.sets
+    if isinstance(sets, Subsets) and protocol.name == "subset-selection":
+        return {"size": sets.chosen}
+    if isinstance(sets, Hyperplanes):
+        return {"field": sets.field, "dimension": sets.dimension}
+    return {"buckets": protocol.q.denominator} if protocol.name == "local-hashing" else {}
+
+
+def from_dict(found: Mapping[str, Any]) -> Protocol:
+    """Return the protocol that `to_dict` described; refuse one whose ratio is not that of its epsilon.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> from_dict(to_dict(protocols.projective(13, 1.0))).sets.field
+    3
+    """
+    sets = {name: found[name] for name in ("size", "buckets", "field", "dimension") if name in found}
+    made = NAMES[found["name"]](found["values"], found["epsilon"], **sets)
+    if str(made.ratio) != found["ratio"]:
+        raise DivulgeError("must say what follows from the rest of it: the ratio is not that of epsilon.")
+    return made

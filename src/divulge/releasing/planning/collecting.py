@@ -1,0 +1,65 @@
+"""Which frequency protocol runs on a column of many values: by its name, or the one to take, under the guarantees."""
+
+import secrets
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.model.labels import Labels, text_of
+from divulge.model.prior import Prior
+from divulge.protocols.choice import fitted
+from divulge.releasing.column import Release
+from divulge.releasing.planning.assumed import Assumed
+from divulge.releasing.planning.listed import Answers
+from divulge.releasing.records.ran.oracle import FrequencyOracle
+from divulge.releasing.reports.hashing import KEY
+
+
+def oracle_for(choice: Release) -> FrequencyOracle:
+    """Return the protocol for the column of a request, at the largest ratio that keeps every guarantee, decided anew.
+
+    Its values are those that are listed, or that a prior has; without either any text goes through local hashing.
+    """
+    name, (column,) = str(choice.protocol), choice.columns
+    assumed = _assumed(choice)
+    answers = Answers.of(choice)
+    values: Labels | None = None
+    if answers is not None:
+        values = answers.listed[column]
+    elif assumed.prior is not None:
+        values = tuple(str(text_of(label)) for label in assumed.prior.secrets)
+    elif name not in ("auto", "local-hashing"):
+        raise DivulgeError.of(
+            "values", f"list the answers that there can be (values=, --values) for {name}", "they", "not given",
+            "local-hashing, or auto, takes any text.",
+        )  # fmt: skip
+    if assumed.source == "uniform":
+        if values is None:
+            raise DivulgeError.of("prior", "come with a list of answers (values=, --values) where it is uniform", "it",
+                                  "given alone")  # fmt: skip
+        assumed = Assumed("uniform", Prior.uniform(list(values)))
+    elif assumed.prior is not None and values is not None:
+        assumed = assumed.aligned(values, "the list of answers")
+    protocol = fitted(name, values, choice.kept, assumed.prior)
+    made = FrequencyOracle.of(column, protocol, assumed, secrets.token_bytes(KEY) if protocol.of_text else b"")
+    for guarantee in choice.kept:
+        _require(guarantee, made)
+    return made
+
+
+def _assumed(choice: Release) -> Assumed:
+    prior: Any = choice.prior
+    if prior is None or isinstance(prior, Prior):
+        return Assumed() if prior is None else Assumed("given", prior)
+    if prior == "uniform":
+        return Assumed("uniform")
+    raise DivulgeError.of("prior", "be a public prior, or uniform, with a protocol", "it",
+                          repr(prior) if isinstance(prior, str) else f"a {type(prior).__name__}")  # fmt: skip
+
+
+def _require(guarantee: Any, made: FrequencyOracle) -> None:
+    """Refuse a protocol that does not keep a guarantee; without a prior ldp bounds what needs one."""
+    if guarantee.about == "joint" and made.prior is None:
+        return  # `fitted` bounds the ratio under every prior
+    verdict = guarantee.holds_for(made.subject)
+    if not verdict.holds:
+        raise DivulgeError.of("protocol", f"keep {guarantee.label}", "its measured value", str(verdict.measured))

@@ -1,0 +1,86 @@
+"""Which noise about a distance moves the columns of a request: at the rate of its guarantee, on its grid and region."""
+
+from fractions import Fraction
+from typing import Any
+
+from divulge.errors import DivulgeError
+from divulge.exact import as_float
+from divulge.guarantees.kinds.metric import MetricPrivacy
+from divulge.model.metrics.geography import Box
+from divulge.model.metrics.quantities import quantity
+from divulge.releasing.column import Release
+from divulge.releasing.records.ran.placed import MetricNoise
+
+RATES = (Fraction(1, 10**6), Fraction(10**6))
+"""What the rate times the side of a cell lies between: noise stays within some million cells, and is no constant 0."""
+
+SIDES = (Fraction(1, 10**6), Fraction(1000))
+"""The side of a cell in km: from a millimeter on, and no larger than what a flat map shows."""
+
+MOST_CELLS = 10**6
+"""So many cells along and up: a box of a thousand kilometers in meters."""
+
+
+def noise_for(choice: Release) -> MetricNoise:
+    """Return the noise that keeps the metric guarantee of a request, at the share of a person's rows."""
+    rate, unit = rate_of(choice)
+    places = len(choice.columns) == 2
+    step = side(choice.grid, unit, places)
+    region = region_of(choice.box, unit, places)
+    made = MetricNoise.of(choice.columns, rate, unit, step, region)
+    require_sizes(made.a, made.size)
+    return made
+
+
+def rate_of(choice: Release) -> tuple[Fraction, str]:
+    """Return the rate in nats, and what it is per."""
+    (one,) = choice.kept
+    assert isinstance(one, MetricPrivacy)
+    unit, rate = one.metric.unit, Fraction(one.epsilon)
+    if not rate > 0:
+        raise DivulgeError.of("guarantee", "have a rate above 0", "it", str(one))
+    if len(choice.columns) == 2 and unit != "km":
+        raise DivulgeError.of("guarantee", "be about lengths, such as metric=1/km, for latitude and longitude", "it",
+                              str(one))  # fmt: skip
+    return rate, unit
+
+
+def side(grid: Any, unit: str, places: bool) -> Fraction:
+    """Return the side of a cell, in the unit of the rate."""
+    size, own = quantity(grid, "grid") if isinstance(grid, str) else (grid, "")
+    if not isinstance(size, Fraction):
+        raise DivulgeError.of("grid", "be text such as 500m", "it", repr(grid)[:60])
+    if places and (own != "km" or not SIDES[0] <= size <= SIDES[1]):
+        kind = "be a length from 0.001m to 1000km with its unit, such as 500m"
+        raise DivulgeError.of("grid", kind, "it", repr(grid)[:60])
+    if own != unit or not size > 0:
+        raise DivulgeError.of("grid", f"be above 0 and in {unit or 'the bare numbers'} of the guarantee", "it",
+                              repr(grid)[:60])  # fmt: skip
+    return size
+
+
+def region_of(box: Any, unit: str, places: bool) -> tuple[float, ...]:
+    """Return (south, west, north, east) in degrees, or (low, high), which are chosen without a look at the data."""
+    given = box.split(",") if isinstance(box, str) else box
+    if places:
+        found = Box.of(given)
+        return found.south, found.west, found.north, found.east
+    try:
+        low, high = (float(value) for value in given)
+    except (TypeError, ValueError):
+        low, high = 0.0, 0.0
+    if not -1e300 < low < high < 1e300:
+        raise DivulgeError.of("box", "be LOW,HIGH of the numbers that there can be", "it", repr(box)[:60])
+    return low, high
+
+
+def require_sizes(a: Fraction, size: tuple[int, ...]) -> None:
+    """Refuse cells that are too small or too large for the rate, or too many."""
+    if not RATES[0] <= a <= RATES[1]:
+        raise DivulgeError.of(
+            "grid", "have cells whose side times epsilon is from 1e-6 to 1e6 for each row", "it", f"{as_float(a):.3g}",
+            "take other cells.",
+        )  # fmt: skip
+    if max(size) > MOST_CELLS:
+        hint = "take larger cells or a smaller box."
+        raise DivulgeError.of("grid", f"have at most {MOST_CELLS:,} cells along and up", "it", f"{max(size):,}", hint)

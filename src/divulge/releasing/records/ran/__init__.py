@@ -1,0 +1,1 @@
+"""What ran on columns, as receipts and the ledger have it: a matrix, a protocol, or noise about a distance."""

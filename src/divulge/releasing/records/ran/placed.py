@@ -1,0 +1,172 @@
+"""Noise about a distance on record: places on a grid of a region, or numbers on a line, each moved by exact noise."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from divulge import exact
+from divulge.errors import DivulgeError
+from divulge.files.forms import Form, fits
+from divulge.model.metrics.geography import Box
+from divulge.releasing.planning.assumed import Assumed
+from divulge.releasing.records.levels import refuse_levels
+from divulge.releasing.records.promised import Spent
+from divulge.releasing.records.ran.mechanism import HEAD, Ran, read_head
+
+PLACED: Form = HEAD | {"metric": {"rate": str, "unit": str, "step": str, "region": [float]}}
+"""What noise about a distance on record is made of."""
+
+SUMMED = 50
+"""With a rate times a step of 1/50 or more, shares of the lattice are added up; below, they are the plane's."""
+
+FAR = 45.0
+"""Beyond this over a, noise lies with a chance below e^-40."""
+
+
+@dataclass(frozen=True, eq=False)
+class MetricNoise(Ran):
+    """Noise on places, or numbers, snapped to a grid: P(y | x) <= e^(rate d(x, x')) P(y | x') for cells x, x' and y.
+
+    Attributes
+    ----------
+    columns : (latitude, longitude), or one column of numbers
+    rate : Fraction
+        Of each draw, in nats per `unit`.
+    unit : str
+        "km" for places.
+    step : Fraction
+        The side of a cell, in `unit`.
+    region : (south, west, north, east) in degrees, or (low, high)
+    assumed : none
+    guarantees : {"ldp": rate times the largest distance}
+        In nats, rounded up.
+    times, person : as of a matrix
+    """
+
+    columns: tuple[str, ...]
+    rate: Fraction
+    unit: str
+    step: Fraction
+    region: tuple[float, ...]
+    assumed: Assumed
+    guarantees: Mapping[str, float]
+    times: int = 1
+    person: str | None = None
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], rate: Fraction, unit: str, step: Fraction, region: Any) -> "MetricNoise":
+        """Return the noise on columns with its level."""
+        made = cls(columns, rate, unit, step, tuple(map(float, region)), Assumed(), {})
+        return cls(columns, rate, unit, step, made.region, Assumed(), made.computed)
+
+    name = "planar geometric noise"
+
+    @property
+    def a(self) -> Fraction:
+        """The rate per cell."""
+        return self.rate * self.step
+
+    @cached_property
+    def box(self) -> Box | None:
+        """The region of places; None of numbers."""
+        return Box.of(self.region) if len(self.region) == 4 else None
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """How many cells there are, along and up, or on the line."""
+        if self.box is not None:
+            return self.box.size(self.step)
+        low, high = self.region
+        return (max(1, math.ceil((high - low) / float(self.step))),)
+
+    @property
+    def computed(self) -> dict[str, float]:
+        """The level that follows: the largest distance of two cells, times the rate."""
+        import flint
+
+        with flint.ctx.workprec(256):
+            across = exact.arb(Fraction(sum((n - 1) ** 2 for n in self.size))).sqrt()
+            return {"ldp": exact.round_up(exact.ball(self.a) * across)}
+
+    @property
+    def subject(self) -> Any:
+        """Nothing that other guarantees are asked about: it is no matrix."""
+        raise DivulgeError.of("guarantee", "be metric, about noise with a distance", "it", "another")
+
+    @property
+    def spent(self) -> Spent:
+        """What it adds to other releases: its ldp."""
+        return self.level_spent
+
+    @property
+    def radii(self) -> tuple[float, float]:
+        """Distances from a published point within which the true place lies in 50, and in 95, of 100 cases, rounded up.
+
+        That of the noise, and of a place from the middle of its cell; moving to the border of the region only
+        shortens them.
+        """
+        sizes = planar_radii(float(self.a)) if self.box is not None else line_radii(float(self.a))
+        snapped = math.sqrt(0.5) if self.box is not None else 0.5
+        small, large = ((size + snapped) * float(self.step) for size in sizes)
+        return small, large
+
+    def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
+        """Return what JSON can hold of it."""
+        metric = {"rate": str(self.rate), "unit": self.unit, "step": str(self.step), "region": list(self.region)}
+        return {**self._head(keeper), "metric": metric}
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> "MetricNoise":
+        """Return the noise that `to_dict` described; levels that it does not have are refused."""
+        if not fits(found, PLACED):
+            raise DivulgeError.of("mechanism", "have all its parts, each of its kind", "a part", "missing or malformed")
+        metric = found["metric"]
+        rate, step = Fraction(metric["rate"]), Fraction(metric["step"])
+        made = cls(rate=rate, unit=metric["unit"], step=step, region=tuple(metric["region"]), **read_head(found))
+        refuse_levels(made)
+        return made
+
+
+SHARES = (0.5, 0.95)
+"""Shares of noise that the circles hold."""
+
+
+def planar_radii(a: float) -> tuple[float, float]:
+    """Return the least radii, in cells, that hold 50 and 95 of 100 draws of P(z) ~ e^(-a |z|).
+
+    Examples
+    --------
+    >>> planar_radii(1.0)[0], round(planar_radii(0.001)[0])  # 1.678 / a on the plane
+    (1.414..., 1679)
+    """
+    if a < 1 / SUMMED:  # 1 - (1 + a r) e^(-a r), and a cell for the lattice
+        from scipy.stats import gamma
+
+        small, large = (float(gamma.ppf(share, 2)) / a + 1 for share in SHARES)
+        return small, large
+    reach = max(2, math.ceil(FAR / a))
+    x = np.arange(reach + 1)
+    away = np.hypot(x[:, None], x[None, :]).ravel()
+    often = (np.where(x > 0, 2, 1)[:, None] * np.where(x > 0, 2, 1)[None, :]).ravel()
+    order = np.argsort(away, kind="stable")
+    mass = np.cumsum((often * np.exp(-a * away))[order])
+    small, large = (float(away[order[np.searchsorted(mass, share * mass[-1] * (1 + 1e-9))]]) for share in SHARES)
+    return small, large
+
+
+def line_radii(a: float) -> tuple[float, float]:
+    """Return the same of P(k) ~ e^(-a |k|) on the line: 1 - 2 e^(-a (m + 1)) / (1 + e^-a) within m.
+
+    Examples
+    --------
+    >>> line_radii(1.0)
+    (1.0, 3.0)
+    """
+    found = (math.ceil(-math.log((1 - share) * (1 + math.exp(-a)) / 2) / a - 1 - 1e-9) for share in SHARES)
+    small, large = (float(max(0, m)) for m in found)
+    return small, large

@@ -1,0 +1,171 @@
+"""Reports, batch by batch, to how many of them support each value; and from these counts to frequencies."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError, LabelError
+from divulge.model.entries import scalar
+from divulge.model.labels import Labels, alphabet, is_default, key_of, labels_at
+from divulge.protocols.protocol import Protocol
+from divulge.protocols.sets import geometry
+from divulge.protocols.sets.transformed import HadamardRows, Hyperplanes, Transformed
+from divulge.releasing.estimating.estimate import Frequencies
+from divulge.releasing.estimating.intervals import clopper_pearson
+from divulge.releasing.reports.hashing import SEED, buckets_of, digests, supports
+from divulge.releasing.reports.part import is_bits
+
+UNEVEN = 2.0**-31
+"""By how much the chance of a bucket may differ from 1/g: 2^32 hashes are divided among g buckets."""
+
+UNPACKED = 1 << 12
+"""Reports of bits that are unpacked at a time."""
+
+Progress = Callable[[int, int], object]
+
+
+class Decoder:
+    """Counts the reports that support values, of batches that are added; of these values, or of all of the protocol."""
+
+    def __init__(self, protocol: Protocol, values: Sequence[Hashable] | None = None, key: bytes = b"") -> None:
+        self.protocol, self.reports = protocol, 0
+        self.names: Labels = protocol.values if values is None else alphabet(values, None, "values")
+        self._at = positions(protocol, values, key)
+        counted = len(self._at) if protocol.name == "local-hashing" else protocol.size
+        self._found = np.zeros(counted if _by_value(protocol) else outcomes(protocol), dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """How many counts it keeps."""
+        return len(self._found)
+
+    def add(self, reports: np.ndarray, seeds: np.ndarray, progress: Progress = lambda done, of: None) -> None:
+        """Count reports; those that are none of the protocol are refused."""
+        refuse_foreign(self.protocol, reports, seeds)
+        self.reports += len(reports)
+        if self.protocol.name == "local-hashing":
+            at = self._at.astype(np.uint64)
+            self._found += supports(seeds, reports, at, outcomes(self.protocol), progress)
+        elif is_bits(self.protocol):
+            for start in range(0, len(reports), UNPACKED):
+                part = reports[start : start + UNPACKED].astype(np.uint8)
+                self._found += np.unpackbits(part, axis=1, count=self.protocol.size).sum(axis=0, dtype=np.int64)
+                progress(min(start + UNPACKED, len(reports)), len(reports))
+        else:
+            self._found += np.bincount(reports, minlength=len(self._found))
+            progress(len(reports), len(reports))
+
+    def support(self) -> np.ndarray:
+        """Return how many reports raise each value, int64: by transform, by counting or by hashing."""
+        found, sets = self._found, self.protocol.sets
+        if self.protocol.name == "local-hashing":
+            return found
+        if isinstance(sets, Transformed):
+            summed, off = sets.seen(found)
+            if not off < 0.5:
+                raise DivulgeError.of(
+                    "reports", "be few enough to be counted exactly", "their number", f"{self.reports:,}"
+                )
+            found = np.rint(summed).astype(np.int64)
+        return found[self._at]
+
+    def frequencies(self, top: Any = None, confidence: float = 0.95, simultaneous: bool = True,
+                    families: int = 1, **more: Any) -> Frequencies:  # fmt: skip
+        """Return how frequent the values were among the senders; see `Reports.frequencies`."""
+        level = scalar(confidence, "confidence")
+        if not 0 < level < 1:
+            raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+        if not self.reports:
+            raise DivulgeError.of("reports", "have at least one", "they", "none")
+        if top is not None and not (isinstance(top, int) and not isinstance(top, bool) and top >= 1):
+            raise DivulgeError.of("top", "be a whole number of at least 1", "it", repr(top))
+        counts, n, names = self.support(), self.reports, self.names
+        p, q = float(self.protocol.p_star), float(self.protocol.q_star)
+        risk = (1 - level) / (len(names) * families if simultaneous else 1)
+        if top is not None:
+            chosen = np.argsort(-counts, kind="stable")[:top]
+            names, counts = labels_at(names, chosen), counts[chosen]
+        different, where = np.unique(counts, return_inverse=True)
+        low, high = clopper_pearson(different, np.full(len(different), n), risk)
+        off = UNEVEN if self.protocol.name == "local-hashing" else 0.0
+        low, high = ((end - q + side * off) / (p - q) for end, side in ((low, -1), (high, 1)))
+        return Frequencies(
+            tuple(names), (counts / n - q) / (p - q), np.clip(low, 0, 1)[where], np.clip(high, 0, 1)[where], n, level,
+            simultaneous, "inversion", 1 / (p - q), **more,
+        )  # fmt: skip
+
+
+def _by_value(protocol: Protocol) -> bool:
+    return protocol.name == "local-hashing" or is_bits(protocol)
+
+
+def outcomes(protocol: Protocol) -> int:
+    """Return how many reports there are, but for seeds: values, rows, hyperplanes or buckets."""
+    return protocol.q.denominator if protocol.name == "local-hashing" else protocol.sets.count() or 0
+
+
+def positions(protocol: Protocol, values: Sequence[Hashable] | None, key: bytes) -> np.ndarray:
+    """Return values as the protocol codes them: positions in its list, or digests of text."""
+    if values is None:
+        if protocol.of_text:
+            raise DivulgeError.of("values", "be given for reports of text", "they", "not",
+                                  "estimates are asked for candidates: values=[...] (--values FILE).")  # fmt: skip
+        return np.arange(protocol.size, dtype=np.int64)
+    return codes_of(protocol, alphabet(values, None, "values"), key)
+
+
+def codes_of(protocol: Protocol, values: Sequence[Hashable], key: bytes) -> np.ndarray:
+    """Return values as positions in the list of a protocol, or as digests of their text; no value is named."""
+    different: dict[Hashable, int] = {}
+    where = np.array([different.setdefault(value, len(different)) for value in values], dtype=np.int64)
+    if protocol.of_text:
+        return digests(different, key)[where] if different else np.empty(0, dtype=np.uint64)
+    if is_default(protocol.values):
+        places: dict[Hashable, int] = {x: x for x in different if isinstance(x, int) and 0 <= x < protocol.size}
+        found = np.array([places.get(value, -1) for value in different], dtype=np.int64)[where]
+    else:
+        known = {key_of(label): i for i, label in enumerate(protocol.values)}
+        found = np.array([known.get(key_of(value), -1) for value in different], dtype=np.int64)[where]
+    unknown = int((found < 0).sum())
+    if unknown:
+        raise LabelError.of("values", "be values of the protocol", "the number of others", f"{unknown:,}",
+                            "local_hashing(None, epsilon) takes any text.")  # fmt: skip
+    return found
+
+
+def supporting(protocol: Protocol, reports: np.ndarray, seeds: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return whether each report supports the value of the same row, bool."""
+    sets = protocol.sets
+    if protocol.name == "local-hashing":
+        return buckets_of(seeds, codes.astype(np.uint64), outcomes(protocol)) == reports
+    if is_bits(protocol):
+        rows = np.arange(len(reports))
+        return (reports[rows, codes >> 3] >> (7 - (codes & 7)).astype(np.uint8)) & 1 == 1
+    if isinstance(sets, HadamardRows):
+        return np.bitwise_count(reports & (codes + 1)) % 2 == 0
+    if isinstance(sets, Hyperplanes):
+        s, t = sets.field, sets.dimension
+        total = np.zeros(len(reports), dtype=np.int64)
+        for x, u in zip(geometry.vectors(s, t, codes).T, geometry.vectors(s, t, reports).T, strict=True):
+            total = (total + x * u) % s
+        return total == 0
+    return reports == codes
+
+
+def refuse_foreign(protocol: Protocol, reports: np.ndarray, seeds: np.ndarray) -> None:
+    """Refuse reports that are none of the protocol: of another alphabet, without seeds, or with too many."""
+    bits, hashing = is_bits(protocol), protocol.name == "local-hashing"
+    width = -(-protocol.size // 8) if bits else 0
+    shape = (len(reports), width) if bits else (len(reports),)
+    kinds = reports.shape == shape and reports.dtype.kind in "iu" and seeds.shape == (len(reports), SEED * hashing)
+    if not kinds:
+        raise DivulgeError.of("reports", f"be those of {protocol.name}", "their shape", f"{reports.shape}")
+    if bits:
+        tail = 8 * width - protocol.size  # bits that stand for no value
+        wrong = int((reports[:, -1] & ((1 << tail) - 1)).astype(bool).sum()) if len(reports) else 0
+    else:
+        wrong = int(((reports < 0) | (reports >= outcomes(protocol))).sum())
+    if wrong:
+        raise DivulgeError.of("reports", f"be outcomes of {protocol.name}", "the number of others", f"{wrong:,}",
+                              "they are forged, or of another protocol.")  # fmt: skip

@@ -1,0 +1,142 @@
+"""A protocol ready to run on a column of a table: from values to the columns of its reports, and back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import DivulgeError, number_of
+from divulge.extras import require
+from divulge.files.tables.buffers import as_numbers
+from divulge.model.labels import text_of
+from divulge.protocols.protocol import Protocol
+from divulge.releasing.drawing.coding import DRAWN, MISSING, Coded, Encoded, Secrets
+from divulge.releasing.records.ran.oracle import FrequencyOracle
+from divulge.releasing.reports.drawing import drawn
+from divulge.releasing.reports.hashing import SEED, digests
+
+
+@dataclass(frozen=True, eq=False)
+class ReportPart:
+    """A protocol and how the values of its column are coded: by a list, or, where there is none, by a digest."""
+
+    mechanism: FrequencyOracle
+    secrets: Secrets | None
+    null_as: Any = None
+
+    @classmethod
+    def of(cls, mechanism: FrequencyOracle, null_as: Any) -> "ReportPart":
+        """Return the protocol with the coding of its values."""
+        protocol = mechanism.protocol
+        listed = None if protocol.of_text else Secrets.of(protocol.values, 1, null_as)
+        return cls(mechanism, listed, null_as)
+
+    alphabets = ()
+    """Reports are numbers, which every file gives back."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column it replaces."""
+        return self.mechanism.columns
+
+    def coded(self, columns: Mapping[str, Encoded]) -> Coded:
+        """Return the value of each row as its position, or digest; negative where it has none."""
+        if self.secrets is not None:
+            return self.secrets.coded([columns[name] for name in self.columns])
+        values, where, missing = columns[self.columns[0]]
+        texts = [text_of(value) for value in values]
+        null = [] if not missing else [MISSING] if self.null_as is None else self._digested([text_of(self.null_as)])
+        return Coded(where, np.array([*self._digested(texts), *null], dtype=np.int64))
+
+    def _digested(self, texts: Sequence[Any]) -> list[int]:
+        return digests(texts, self.mechanism.key).tolist()
+
+    def drawn(self, codes: np.ndarray, rows: np.ndarray | None = None, threads: int | None = None) -> np.ndarray:
+        """Return a fresh report for each row, shape (rows, columns of the report)."""
+        own = codes if rows is None else rows.take(codes)
+        reports, seeds = drawn(self.mechanism.protocol, own, threads)
+        return reports if reports.ndim > 1 else np.column_stack([reports, seeds.view(np.int64)])
+
+    def fields(self, given: Sequence[Any], names: Sequence[str]) -> list[list[Any]]:
+        """Return the Arrow fields of the reports, for the field they replace and its name in the output."""
+        pa = require("pyarrow", "tables")
+        kind = pa.string() if is_bits(self.mechanism.protocol) else pa.int64()
+        return [[pa.field(one, kind, metadata=DRAWN) for one in report_columns(self.mechanism.protocol, names[0])]]
+
+    def arrays(self, drawn: np.ndarray, fields: Sequence[Any]) -> list[list[Any]]:
+        """Return the columns of the reports."""
+        pa = require("pyarrow", "tables")
+        if is_bits(self.mechanism.protocol):
+            return [[_as_hex(drawn)]]
+        return [[pa.array(np.ascontiguousarray(drawn[:, j])) for j in range(drawn.shape[1])]]
+
+
+def is_bits(protocol: Protocol) -> bool:
+    """Say whether a report is a bit for each value."""
+    return protocol.name.endswith("unary")
+
+
+def report_columns(protocol: Protocol, name: str) -> list[str]:
+    """Return the names of the columns that a report has: its own, and of local hashing three words of a seed.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> report_columns(protocols.local_hashing(None, 1.0), "url")
+    ['url', 'url_seed_1', 'url_seed_2', 'url_seed_3']
+    """
+    seeds = SEED if protocol.name == "local-hashing" else 0
+    return [name, *(f"{name}_seed_{j + 1}" for j in range(seeds))]
+
+
+def read_reports(protocol: Protocol, arrays: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (reports, seeds) of the columns of a released table, as `Reports` has them."""
+    if is_bits(protocol):
+        reports = _of_hex(arrays[0], -(-protocol.size // 8))
+        return reports, np.empty((len(reports), 0), dtype=np.uint64)
+    whole = np.column_stack([_integers(array) for array in arrays])
+    return whole[:, 0], np.ascontiguousarray(whole[:, 1:]).view(np.uint64)
+
+
+def _integers(array: Any) -> np.ndarray:
+    """Return a column as whole numbers, however a file holds them."""
+    pa = require("pyarrow", "tables")
+    if array.null_count:
+        raise _foreign(f"none in {number_of(array.null_count, 'row')}")
+    plain = array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+    try:
+        return as_numbers(plain.cast(pa.int64()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise _foreign("something else") from None
+
+
+def _foreign(found: str) -> DivulgeError:
+    return DivulgeError.of("released", "have a report in every row", "it", found,
+                           "is this the table the receipt was written for?")  # fmt: skip
+
+
+def _as_hex(reports: np.ndarray) -> Any:
+    """Return rows of bytes as an Arrow array of hexadecimal text."""
+    pa = require("pyarrow", "tables")
+    rows, width = reports.shape
+    ends = np.arange(rows + 1, dtype=np.int64) * (2 * width)
+    kind = pa.large_string() if ends[-1] >= 1 << 31 else pa.string()
+    offsets = ends if kind == pa.large_string() else ends.astype(np.int32)
+    text = reports.tobytes().hex().encode()
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(offsets), pa.py_buffer(text)]).cast(pa.string())
+
+
+def _of_hex(array: Any, width: int) -> np.ndarray:
+    """Return the bytes of rows of hexadecimal text, shape (rows, width)."""
+    pa = require("pyarrow", "tables")
+    plain = array.cast(pa.string()) if pa.types.is_dictionary(array.type) else array
+    if not (pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)):
+        raise _foreign("something else")
+    texts: list[Any] = plain.to_pylist()
+    if any(text is None or len(text) != 2 * width for text in texts):
+        raise _foreign("something else")
+    try:
+        return np.frombuffer(bytes.fromhex("".join(texts)), dtype=np.uint8).reshape(len(texts), width)
+    except ValueError:
+        raise _foreign("something else") from None

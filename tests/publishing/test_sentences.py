@@ -1,0 +1,161 @@
+"""What a statement says of published numbers follows from what was asked, and is true of the noise itself."""
+
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from support import few
+
+import divulge as dv
+from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.margins import projected
+from divulge.publishing.noising.noise import chosen, each, half_width
+from divulge.reporting.statements.statistics import reading, using
+from divulge.reporting.statements.voice import Voice, plain
+
+from .conftest import VALUES
+
+RUNS = 4000
+
+
+def drawn(noise: Noise, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Return noise by another route than OpenDP's: differences of geometric numbers, or weights of integers."""
+    if noise.family == "laplace":
+        p = -math.expm1(-1 / noise.scale)
+        return rng.geometric(p, shape) - rng.geometric(p, shape)
+    k = np.arange(-math.ceil(12 * noise.scale), math.ceil(12 * noise.scale) + 1)
+    weight = np.exp(-(k**2) / (2 * noise.scale**2))
+    return rng.choice(k, shape, p=weight / weight.sum())
+
+
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
+def test_what_is_said_of_counts_is_true_of_the_noise(family: Any) -> None:
+    rng, noise, level, cells = np.random.default_rng(5), Noise(family, 3.0), 0.9, 8
+    off = drawn(noise, rng, (RUNS, cells))
+    width = half_width(noise, each(level, cells))
+    held = (abs(off) <= width).all(axis=1)
+    assert held.mean() > level - 4 * math.sqrt(level * (1 - level) / RUNS), "off by {width} at most, in {level}"
+    assert (abs(off) <= width - 1).all(axis=1).mean() < level, "a narrower interval would do"
+    assert (2 * width + off[held] - width >= 0).all(), "a group of up to {twice} can hold 0"
+    assert (2 * width + 1 + off[held] - width > 0).all(), "and no larger one"
+    assert (off == 0).any(), "one may happen to be exact"
+    assert (off < 0).any(), "a count can be below 0"
+    assert (1 + off == 0).any(), "a 0 does not mean that nobody is there"
+    assert off[:, :4].sum(axis=1).std() == pytest.approx(2 * noise.deviation, rel=0.1), "four cells: twice that of one"
+    assert off[:, 0].std() == pytest.approx(noise.deviation, rel=0.1)
+    assert (off[:, :4].sum(axis=1) != off[:, 4]).any(), "a total can differ from the sum of its parts"
+    assert np.maximum(off, 0).mean() > 0.1 * noise.deviation, "raised to 0, small counts are too large on average"
+    values, low = np.maximum(1 + off, 0), np.maximum(1 + off - width, 0)
+    assert (abs(values - 1) <= abs(off)).all(), "raising is never farther off"
+    assert (low[held] <= 1).all()
+
+
+def test_what_is_said_of_moved_counts_is_true_of_the_noise() -> None:
+    rng, level = np.random.default_rng(6), 0.9
+    noise, sizes = Noise("laplace", 4.0), {"x": 3, "y": 2}
+    true = np.array([[9, 0], [4, 1], [0, 7]])
+    width = half_width(noise, each(level, 9))
+    held, moved, runs = 0, 0, 300
+    for _ in range(runs):
+        tables = [true + drawn(noise, rng, (3, 2)), true.sum(axis=1) + drawn(noise, rng, (3,))]
+        found = projected(tables, [("x", "y"), ("x",)], [noise.deviation] * 2, sizes, None, False, False)
+        assert np.allclose(found[0].sum(axis=1), found[1]), "the same totals"
+        ends = [(np.minimum(t - width, f), np.maximum(t + width, f)) for t, f in zip(tables, found, strict=True)]
+        held += all(
+            ((low <= t) & (t <= high)).all() for (low, high), t in zip(ends, (true, true.sum(axis=1)), strict=True)
+        )
+        moved += any(abs(f - t).max() > 0 for f, t in zip(found, tables, strict=True))
+    assert held / runs > level - 4 * math.sqrt(level * (1 - level) / runs), "intervals of before hold"
+    assert moved == runs
+
+
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
+def test_values_near_the_true_quantile_are_chosen_more_often(family: Any) -> None:
+    scores, noise = np.array([3, 0, 1, 8]), Noise(family, 2.0)
+    times = np.bincount([chosen(scores, noise) for _ in range(few(4000))], minlength=4)
+    by_score = times[np.argsort(scores)]
+    assert (np.diff(by_score) < 0).all(), by_score
+
+
+def said(found: Any, language: str = "en") -> list[str]:
+    return [plain(text) for text in (*reading(found, Voice(language)), *using(found, Voice(language)))]
+
+
+def published(people: Any, asked: Any, how: dict[str, Any]) -> Any:
+    return dv.publish(people, asked, **({"guarantee": "dp=1", "values": VALUES, "per_row": "person" not in how} | how))
+
+
+ADD, MOVED, RAISED = "The standard error of a sum of four", "does not follow from theirs", "too large on average, as"
+NOT, ZERO, BELOW, TOTAL = "cannot be added up", "A 0 does not mean", "can be below 0", "A total can differ"
+
+WHICH: dict[str, tuple[list[Any], dict[str, Any], list[str]]] = {
+    "counts": ([dv.Count("race")], {}, [ADD, ZERO, BELOW]),
+    "two tables": ([dv.Count("race"), dv.Count("sex")], {}, [ADD, ZERO, BELOW, TOTAL]),
+    "moved": ([dv.Count("race"), dv.Count("sex")], {"consistent": True}, [MOVED, ZERO, BELOW]),
+    "raised": ([dv.Count("race")], {"non_negative": True}, [RAISED, ZERO]),
+    "sums": ([dv.Sum("age", (0, 90), by="sex")], {}, [ADD, ZERO, BELOW]),
+    "means": ([dv.Mean("age", (0, 90), by="sex")], {}, [NOT]),
+    "shares": ([dv.Proportion("sex", "f", by="race")], {}, [NOT]),
+    "people": ([dv.People("race")], {"person": "who", "rows_per_person": 2}, [ZERO, BELOW]),
+    "shown": ([dv.Count("race")], {"values": None, "guarantee": "adp=1:1e-6"}, [ADD]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHICH)
+def test_each_sentence_is_said_where_it_is_true_and_nowhere_else(people: Any, name: str) -> None:
+    statistics, how, wanted = WHICH[name]
+    found = dv.publish(
+        people, statistics, **({"guarantee": "dp=1", "values": VALUES, "per_row": "person" not in how} | how)
+    )
+    text = " ".join(said(found))
+    for sentence in (ADD, MOVED, RAISED, NOT, ZERO, BELOW, TOTAL):
+        assert (sentence in text) == (sentence in wanted), sentence
+
+
+QUESTIONS: dict[str, tuple[str, str]] = {
+    "may I add cells": (r"may be added up|may not be added|cannot be added up",
+                        "darf man addieren|kann man nicht addieren|ergeben Gruppen zusammen"),
+    "may I compare groups": ("differ where theirs do not overlap", "unterscheiden"),
+    "is a zero a zero": (r"A 0 does not mean that nobody|there is no number but|that one is missing says nothing",
+                         r"Eine 0 heißt nicht|steht keine Zahl|dass eine fehlt, besagt nichts"),
+    "is a small group visible": ("does not show that there is anybody|a much smaller group",
+                                 "dass es jemanden gibt|viel kleinere"),
+    "how many people are in a group": ("the table does, between low and high|Neither this page nor the table tells",
+                                       "die Tabelle|Weder diese Seite noch"),
+    "how far off": ("all intervals, from low to high, hold at once", "gelten alle Intervalle"),
+    "what was cut": ("were cut to|of the whole source|of the rows that count", "gekürzt|der ganzen Quelle|die zählen"),
+    "who counts": ("Every row is taken to be another person|at most so many rows", "Jede Zeile|so viele Zeilen"),
+    "is it a sample": ("nothing about how the source came to be", "nichts darüber"),
+    "what is promised about me": ("The promise:", "Das Versprechen:"),
+    "what if more is published": ("After a second table like this one|It adds to this one", "zweiten|kommt zu dieser"),
+    "may I pass it on": ("are made for everybody", "für alle"),
+}  # fmt: skip
+"""What readers ask, and how the page answers, in English and in German."""
+
+PAGES: dict[str, tuple[list[Any], dict[str, Any]]] = {name: (asked, how) for name, (asked, how, _) in WHICH.items()}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_twelve_questions_of_readers_are_answered_on_the_page(people: Any, name: str) -> None:
+    asked, how = PAGES[name]
+    found = published(people, asked, how)
+    for place, language in enumerate(("en", "de")):
+        page = " ".join(dv.statement(found, language).text().split())
+        left = [question for question, answers in QUESTIONS.items() if not re.search(answers[place], page)]
+        assert not left, (language, left)
+
+
+def test_rows_are_never_called_people(people: Any) -> None:
+    """Where a person can have several rows, no sentence about a count of rows speaks of people."""
+    found = dv.publish(people, dv.Count("race"), guarantee="dp=1", values=VALUES, person="who", rows_per_person=2)
+    page = " ".join(dv.statement(found).text().split())
+    assert "A count of rows is no number of people." in page
+    assert "counts of people" not in page
+    both = dv.publish(people, [dv.Count("race"), dv.People("race")], guarantee="dp=1", values=VALUES, person="who",
+                      rows_per_person=2)  # fmt: skip
+    assert "counts of rows and counts of people" in " ".join(dv.statement(both).text().split())
+    older = replace(found, queries=tuple({k: v for k, v in q.items() if k != "serves"} for q in found.queries))
+    assert said(older) == said(found)

@@ -1,0 +1,228 @@
+"""Places and numbers released with noise about a distance: law, levels, circles, papers, people and refusals."""
+
+import json
+import math
+from fractions import Fraction as F
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+from divulge.errors import DivulgeError
+from divulge.model.metrics.geography import Box
+from divulge.releasing.drawing.placed import PlacePart
+from divulge.releasing.estimating import densities
+from divulge.releasing.records.ran.placed import MetricNoise, line_radii, planar_radii
+from divulge.releasing.records.receipt import Receipt
+
+PARIS = (48.7, 2.1, 49.0, 2.6)
+ASKED: dict[str, Any] = {"column": ["lat", "lon"], "guarantee": "metric=1/km", "grid": "500m", "box": PARIS}
+
+
+def trips(rows: int = 60) -> Any:
+    """Return made-up places and fares."""
+    rng = np.random.default_rng(7)
+    return pa.table({"lat": rng.uniform(48.75, 48.95, rows), "lon": rng.uniform(2.2, 2.5, rows),
+                     "fare": rng.uniform(5, 95, rows), "who": [i // 2 for i in range(rows)]})  # fmt: skip
+
+
+def test_a_place_goes_out_as_the_middle_of_a_cell_with_all_papers(tmp_path: Path) -> None:
+    done = dv.release(trips(), tmp_path / "out.csv", per_row=True, keep=(), source_name="t", **ASKED)
+    read = Receipt.read(done.papers["receipt.json"])
+    noise = read.mechanisms[0]
+    assert isinstance(noise, MetricNoise)
+    assert noise == done.mechanisms[0]
+    assert (noise.rate, noise.unit, noise.step) == (F(1), "km", F(1, 2))
+    across = math.hypot(*(n - 1 for n in noise.size)) * 0.5
+    assert read.guarantees["ldp"] == pytest.approx(across, rel=1e-12)
+    assert F(read.guarantees["ldp"]) ** 2 >= F(1, 4) * sum((n - 1) ** 2 for n in noise.size)
+    out = dv.open_table(tmp_path / "out.csv")
+    ((lat, lon),) = [[np.array(batch.column(name).to_pylist(), dtype=float) for name in out.schema.names]
+                     for batch in out.batches()]  # fmt: skip
+    box = Box.of(PARIS)
+    again = box.centers(box.cells(lat, lon, noise.step), noise.step)
+    assert np.allclose(again, [lat, lon], atol=1e-9)
+    book = json.loads(done.papers["codebook.json"].read_text())
+    assert book["columns"][0]["metric"] == {"rate": "1", "unit": "km", "step": "1/2", "region": list(PARIS)}
+    for language, words in (("en", "95 of 100 within 5.08 km"), ("de", "95 von 100 höchstens 5,08 km")):
+        assert words in " ".join(dv.statement(read, language).text().split())
+    assert '<svg viewBox="0 0' in dv.statement(read).html()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["mechanisms"][0]["metric"].update(rate="1/2"),
+        lambda d: d["mechanisms"][0]["guarantees"].update(ldp=1.0),
+        lambda d: d["guarantees"].update(ldp=1.0),
+        lambda d: d["mechanisms"][0]["metric"].update(region=[48.7, 2.1, 48.6, 2.6]),
+        lambda d: d["mechanisms"][0]["metric"].update(step="x"),
+    ],
+)
+def test_a_receipt_that_was_edited_is_refused(change: Any) -> None:
+    data = dv.release(trips(), per_row=True, **ASKED).to_dict()
+    assert Receipt.from_dict(json.loads(json.dumps(data))).guarantees
+    change(data)
+    with pytest.raises(Exception, match=r"must|Invalid"):
+        Receipt.from_dict(json.loads(json.dumps(data)))
+
+
+def test_the_law_of_a_line_is_that_of_its_matrix() -> None:
+    """On a line of three cells the clamped law is known: its level is the rate, and draws have it."""
+    noise = MetricNoise.of(("x",), F(1, 2), "", F(2), (0.0, 6.0))
+    q = math.exp(-1)
+    tail = [q / (1 + q), q**2 / (1 + q)]
+    matrix = np.array([[1 - tail[0], tail[0] - tail[1], tail[1]],
+                       [tail[0], 1 - 2 * tail[0], tail[0]],
+                       [tail[1], tail[0] - tail[1], 1 - tail[0]]])  # fmt: skip
+    assert dv.MetricPrivacy.of(matrix, dv.Metric.line(3, step=2)).epsilon == pytest.approx(0.5, rel=1e-9)
+    assert noise.guarantees["ldp"] == pytest.approx(2.0)
+    n = 40_000
+    for x in range(3):
+        found = np.bincount(PlacePart(noise).drawn(np.full(n, x))[:, 0], minlength=3) / n
+        assert np.abs(found - matrix[x]).max() < 6 * math.sqrt(0.25 / n)
+        assert np.abs(found - matrix[2 - x if x != 1 else 0]).max() > 6 * math.sqrt(0.25 / n)
+
+
+@pytest.mark.parametrize("a", [0.3, 1.0, 4.0])
+def test_circles_hold_what_they_say(a: float) -> None:
+    at = np.arange(-200, 201)
+    away = np.hypot(at[:, None], at[None, :]).ravel()
+    mass = np.exp(-a * away) / np.exp(-a * away).sum()
+    for radius, share in zip(planar_radii(a), (0.5, 0.95), strict=True):
+        assert mass[away <= radius + 1e-9].sum() >= share
+        assert mass[away < radius - 1e-9].sum() < share
+    k = np.exp(-a * np.abs(at)) / np.exp(-a * np.abs(at)).sum()
+    for radius, share in zip(line_radii(a), (0.5, 0.95), strict=True):
+        assert k[np.abs(at) <= radius].sum() >= share - 1e-12
+        assert radius == 0 or k[np.abs(at) < radius].sum() < share
+
+
+def test_true_places_lie_within_the_circles() -> None:
+    rows = 4000
+    noise = MetricNoise.of(("lat", "lon"), F(1), "km", F(1, 2), PARIS)
+    box = Box.of(PARIS)
+    rng = np.random.default_rng(1)
+    lat, lon = rng.uniform(48.72, 48.98, rows), rng.uniform(2.12, 2.58, rows)
+    out = dv.noisy_places(lat, lon, "1/km", grid="500m", box=PARIS)
+    along, up = box.scale
+    off = np.hypot((out[0] - lat) * up, (out[1] - lon) * along)
+    for radius, share in zip(noise.radii, (0.5, 0.95), strict=True):
+        assert (off <= radius).mean() > share - 4 * math.sqrt(0.25 / rows)
+        assert (off <= radius * 0.6).mean() < share
+
+
+def test_people_share_the_rate_and_the_ledger_adds_up(tmp_path: Path) -> None:
+    asked = ASKED | {"person": "who", "rows_per_person": 2, "ledger": tmp_path / "l.sqlite", "source_name": "t"}
+    first = dv.release(trips(), **asked)
+    noise = first.mechanisms[0]
+    assert isinstance(noise, MetricNoise)
+    assert noise.rate == F(1, 2)
+    assert first.guarantees["ldp"] == pytest.approx(2 * noise.guarantees["ldp"])
+    second = dv.release(trips(), **asked)
+    assert second.together is not None
+    assert second.together["guarantees"]["ldp"] == pytest.approx(2 * first.guarantees["ldp"])
+    one = dv.release(
+        trips().set_column(0, "lat", [[48.8] * 60]).set_column(1, "lon", [[2.3] * 60]),
+        **(asked | {"rows_per_person": None, "one_answer": True, "ledger": None, "keep": ()}),
+    ).table
+    pairs = list(zip(one["lat_perturbed"].to_pylist(), one["lon_perturbed"].to_pylist(), strict=True))
+    assert pairs[0::2] == pairs[1::2]
+    assert len(set(pairs)) > 10
+
+
+def test_one_number_and_a_time() -> None:
+    done = dv.release(trips(), column="fare", guarantee="metric=0.1", grid="1", box="0,100", per_row=True, keep=())
+    assert set(np.array(done.table["fare_perturbed"]) % 1) == {0.5}
+    hours = dv.release(trips(), column="fare", guarantee="metric=1/h", grid="15min", box=(0, 24), per_row=True, keep=())
+    assert hours.mechanisms[0].to_dict()["metric"]["unit"] == "h"
+    assert "1/h" in dv.statement(hours).text()
+
+
+def test_densities_are_estimated_back() -> None:
+    """Two thirds live at one spot, and one third at another, 6 km away."""
+    rows = 6000
+    source = pa.table({"lat": [48.85 if i % 3 else 48.904 for i in range(rows)], "lon": [2.35] * rows})
+    done = dv.release(source, per_row=True, **(ASKED | {"grid": "2km"}))
+    found = dv.estimate_frequencies(done.table, done, top=20)
+    assert found.biased
+    box = Box.of(PARIS)
+    share = {}
+    for name, lat in (("most", 48.85), ("others", 48.904)):
+        at = np.array([math.hypot((a - lat) * box.scale[1], (b - 2.35) * box.scale[0]) for a, b in found.values])
+        share[name] = found.frequency[at < 3].sum()
+    assert 0.6 < share["most"] < 0.72
+    assert 0.27 < share["others"] < 0.4
+    with pytest.raises(DivulgeError, match="left out for places"):
+        dv.estimate_frequencies(done.table, done, values=[1])
+
+
+def test_unblurring_goes_both_ways_through_the_matrix() -> None:
+    """On a line of cells the rounds are those of expectation maximization with the clamped matrix."""
+    a, n, far = 0.7, 6, 60
+    at = np.arange(-far, far + 1)
+    law = np.exp(-a * np.abs(at)) / np.exp(-a * np.abs(at)).sum()
+    matrix = np.zeros((n, n))
+    for x in range(n):
+        np.add.at(matrix[x], np.clip(x + at, 0, n - 1), law)
+    counts = np.array([5.0, 0, 9, 30, 2, 14])
+    q, p = counts / counts.sum(), np.full(n, 1 / n)
+    for _ in range(densities.ROUNDS):
+        p = p * (matrix @ (q / (p @ matrix)))
+    reach = densities.unblurred(counts[None, :], a)[0]
+    assert np.abs(reach - p).max() < 1e-6
+
+
+def test_a_request_is_read_back(tmp_path: Path) -> None:
+    asked = dv.Request.of("release", "t.csv", "o.csv", column=["lat", "lon"], guarantee="metric=2/mi", grid="500m",
+                          box="48.7,2.1,49,2.6")  # fmt: skip
+    assert "--guarantee metric=" in asked.command()
+    assert "--grid 500m --box 48.7,2.1,49,2.6" in asked.command()
+    assert dv.Request.from_dict(asked.to_dict()) == asked
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"box": None}, "be given with grid"),
+    ({"grid": None}, "be given with box"),
+    ({"grid": "500"}, "with its unit"),
+    ({"grid": "1h"}, "with its unit"),
+    ({"grid": "0m"}, "with its unit"),
+    ({"guarantee": "metric=1"}, "be about lengths"),
+    ({"guarantee": "metric=1/h"}, "be about lengths"),
+    ({"guarantee": "metric=0/km"}, "above 0"),
+    ({"guarantee": "metric=-1/km"}, "must"),
+    ({"guarantee": "metric=nan/km"}, "must"),
+    ({"guarantee": "ldp=1"}, "be one of distances"),
+    ({"guarantee": ["metric=1/km", "ldp=1"]}, "be one of distances"),
+    ({"box": (49, 2.1, 48.7, 2.6)}, "south below north"),
+    ({"box": "48.7,2.1"}, "south below north"),
+    ({"box": (0, 0, 60, 60)}, "flat map"),
+    ({"grid": "1m", "guarantee": "metric=0.0001/km"}, "side times epsilon"),
+    ({"column": ["lat", "lon", "fare"]}, "latitude and longitude, or one number"),
+    ({"column": "fare"}, "LOW,HIGH"),
+    ({"protocol": "auto"}, "be one, for a protocol"),
+    ({"grid": None, "box": None}, "without distances where no cells"),
+    ({"mechanism": "identity"}, "left out"),
+    ({"prior": "uniform"}, "left out"),
+    ({"column": ["lon", "who"]}, "Nothing was published"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "said"), BAD)
+def test_what_does_not_go_with_distances_is_refused(wrong: dict[str, Any], said: str) -> None:
+    source = trips().set_column(3, "who", [["x"] * 60])
+    with pytest.raises(DivulgeError, match=said):
+        dv.release(source, **(ASKED | {"per_row": True} | wrong))
+
+
+@pytest.mark.parametrize("lat", [90.5, -91.0, math.nan, math.inf])
+def test_a_place_that_is_none_is_counted_and_not_named(lat: float) -> None:
+    source = pa.table({"lat": [48.8, lat], "lon": [2.3, 2.4]})
+    with pytest.raises(DivulgeError, match="Nothing was published") as caught:
+        dv.release(source, per_row=True, **ASKED)
+    assert str(lat) not in str(caught.value).replace("nan", str(lat)) or math.isnan(lat)
+    with pytest.raises(DivulgeError, match="missing"):
+        dv.release(pa.table({"lat": [48.8, None], "lon": [2.3, 2.4]}), per_row=True, **ASKED)

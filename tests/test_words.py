@@ -1,0 +1,46 @@
+"""One word, one thing: names that say as much about any result are given in one place, or nowhere."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import divulge as dv
+
+SOURCE = Path(dv.__file__).parent
+ROWS = re.findall(
+    r"^\| ([a-z, ]+) \| [^|]+ \| ([^|]*) \|$",
+    (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text().partition("## Words")[2].partition("\n## ")[0],
+    re.MULTILINE,
+)
+PLACES = {word: tuple(re.findall(r"`([^`]+)`", places)) for words, places in ROWS for word in words.split(", ")}
+
+
+def names() -> list[tuple[str, str]]:
+    """Return (where, name) of every function, method and class that is defined."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [
+        (path.relative_to(SOURCE).as_posix(), node.name.strip("_").lower())
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, kinds)
+    ]
+
+
+NAMES = names()
+
+
+def test_the_table_has_the_words() -> None:
+    assert {"told", "found", "measured", "plain"} <= set(PLACES)
+
+
+@pytest.mark.parametrize("word", sorted(PLACES))
+def test_a_word_names_one_thing(word: str) -> None:
+    elsewhere = [where for where, name in NAMES if name == word and not where.startswith(PLACES[word] or ("nowhere",))]
+    assert not elsewhere, f"{word} is the name of something else in {elsewhere}"
+
+
+@pytest.mark.parametrize("word", sorted(word for word, places in PLACES.items() if places))
+def test_a_word_of_the_table_is_used_where_it_says(word: str) -> None:
+    assert any(name == word and where.startswith(PLACES[word]) for where, name in NAMES)
