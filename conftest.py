@@ -3,6 +3,7 @@
 import fnmatch
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
         patch.setattr(tempfile, "tempdir", None)
+        if hasattr(signal, "SIGHUP"):  # tests that end commands by it hold under nohup too, which has it ignored
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
         yield
 
 

@@ -9,6 +9,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from divulge.extras import highs
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text()
 LOCK = (ROOT / "requirements" / "app.lock").read_text()
@@ -130,3 +132,19 @@ def test_a_package_that_a_list_does_not_know_was_not_checked(monkeypatch: pytest
     answer = type("Answer", (), {"stdout": '{"dependencies": [{"name": "a", "skip_reason": "not found"}]}'})
     monkeypatch.setattr(audit.subprocess, "run", lambda *_, **__: answer)
     assert audit.asked("pypi", "app.lock") is None
+
+
+def test_highs_prints_nothing_on_what_answers_are_read_from(capfd: pytest.CaptureFixture[str]) -> None:
+    """HiGHS 1.16 prints who made it as soon as its class in Python is used: JSON behind it could not be read."""
+    solver = highs(presolve="off")
+    solver.addVar(1.0, 3.0)
+    solver.run()
+    assert solver.getOptionValue("presolve")[1] == "off"
+    assert solver.getOptionValue("threads")[1] == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_highs_is_made_in_one_place() -> None:
+    """What is made elsewhere prints."""
+    made = [path.name for path in (ROOT / "src").rglob("*.py") if "highspy.Highs()" in path.read_text()]
+    assert not made

@@ -1,5 +1,6 @@
 """Optional libraries: imported where they are used, with one message when they are missing."""
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -43,6 +44,31 @@ def opendp(extra: str) -> SimpleNamespace:
     require("opendp.mod", extra).enable_features("contrib")
     parts = [vars(require(f"opendp.{part}", extra)) for part in ("domains", "metrics", "measures")]
     return SimpleNamespace(**parts[0] | parts[1] | parts[2], m=require("opendp.measurements", extra))
+
+
+def highs(**options: Any) -> Any:
+    """Return a solver of HiGHS with these options, on one thread, that prints nothing.
+
+    From 1.16 on the class in Python prints who made it while it is made, before an option can be set: it is silenced
+    at its first step.
+    """
+    solver = _silent()()
+    for option, value in options.items():
+        solver.setOptionValue(option, value)
+    return solver
+
+
+@cache
+def _silent() -> type:
+    highspy = require("highspy", "science")
+
+    class Silent(highspy.Highs):
+        def enableCallbacks(self) -> None:  # by the name of what it replaces
+            self.setOptionValue("output_flag", False)
+            self.setOptionValue("threads", 1)
+            super().enableCallbacks()
+
+    return Silent
 
 
 def drawable(ax: Any = None, size: tuple[float, float] = (6.4, 4.4)) -> Any:

@@ -86,6 +86,8 @@ def is_logarithm(line: str, path: tuple[str, ...]) -> bool:
     names = tuple(name for name in path if not name.isdigit())
     if line.startswith("design") and (names[-1] in AIM or names[0] == "named"):
         return line != "design, no logarithm"
+    if (line, names) == ("calibrate", ("level",)):  # of the goal, which is dp there; elsewhere a confidence
+        return True
     return names[-1] not in PLAIN and (names[-2:] in ENDS or not LOGARITHMS.isdisjoint(names))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.extras import require
+from divulge.extras import highs, require
 from divulge.model.metrics.metric import Metric
 
 _ROUNDING = 2.0**-46
@@ -111,8 +111,6 @@ def _empty(cost: np.ndarray) -> Any:
     program.a_matrix_.start_ = np.arange(0, n * m + 1, m)
     program.a_matrix_.index_ = np.arange(n * m)
     program.a_matrix_.value_ = np.ones(n * m)
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("threads", 1)
-    highs.passModel(program)
-    return highs
+    solver = highs()
+    solver.passModel(program)
+    return solver

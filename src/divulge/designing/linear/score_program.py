@@ -16,7 +16,7 @@ from divulge.designing import clock
 from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.extras import highs, require
 
 _LARGE = 2500
 """Entries from which the interior point method goes first. A heuristic: the other way follows where one fails."""
@@ -240,9 +240,7 @@ def _loaded(highspy: Any, program: _Program) -> Any:
     model.row_upper_ = np.concatenate([np.full(b.matrix.shape[0], b.high) for b in blocks.values()])
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
-    solver = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1)):
-        solver.setOptionValue(option, value)
+    solver = highs()
     solver.passModel(model)
     return solver
 

@@ -9,7 +9,7 @@ from divulge.designing.polytope.limits import Classes
 from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.polytope.vertices import Columns, joined
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.extras import highs, require
 
 _PRIMAL = 4
 """The simplex method that goes on from a basis which stays feasible when columns are added."""
@@ -58,13 +58,10 @@ class Master:
         self.scale, self.losses = 0.0, np.zeros(0)
         self.parts: list[Columns] = []
         self.weights, self.used, self.tops = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(0)
-        self.model = highspy.Highs()
-        for option, value in (
-            ("output_flag", False), ("threads", 1), ("solver", "simplex"), ("presolve", "off"),
-            ("simplex_strategy", _PRIMAL),
-            ("dual_feasibility_tolerance", 1e-10), ("primal_feasibility_tolerance", 1e-10),
-        ):  # fmt: skip
-            self.model.setOptionValue(option, value)
+        self.model = highs(
+            solver="simplex", presolve="off", simplex_strategy=_PRIMAL,
+            dual_feasibility_tolerance=1e-10, primal_feasibility_tolerance=1e-10,
+        )  # fmt: skip
         lower = upper = np.ones(len(offset))
         if capacity < math.inf:
             lower, upper = np.append(lower, -math.inf), np.append(upper, capacity)

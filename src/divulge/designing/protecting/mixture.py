@@ -17,7 +17,7 @@ from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.protecting.law import Law
 from divulge.designing.supports.correlated import Informed
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.extras import highs, require
 
 LISTED, SEARCHED = "extreme-columns", "column-generation"
 _LARGEST = 12
@@ -282,9 +282,7 @@ class Program:
 
     def _load(self) -> None:
         highspy, sparse = require("highspy", "science"), require("scipy.sparse", "science")
-        self.model, model = highspy.Highs(), highspy.HighsLp()
-        for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("solver", "simplex")):
-            self.model.setOptionValue(option, value)
+        self.model, model = highs(presolve="off", solver="simplex"), highspy.HighsLp()
         model.num_row_, model.num_col_ = self.matrix.shape
         model.col_cost_, model.col_lower_, model.col_upper_ = 0 * self.low, self.low, self.high
         model.row_lower_, model.row_upper_ = np.where(self.equal, self.sums, -math.inf), self.sums

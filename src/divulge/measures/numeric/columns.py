@@ -106,11 +106,15 @@ def column_ends(
 
 def extremes(matrix: Any, rows: np.ndarray | None = None) -> Extremes:
     """Return the extremes of each column of a dense, exact or sparse matrix, over `rows` (indices) only when given."""
-    if isinstance(matrix, np.ndarray) and matrix.dtype != object:
+    dense = isinstance(matrix, np.ndarray) and matrix.dtype != object
+    if dense and matrix.size > _FEW:
         counting = None if rows is None else np.bincount(rows, minlength=len(matrix))
         return _Sweep(matrix, ("extremes",), counting).extremes
     part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
-    if is_sparse(part):
+    if dense:
+        top_at, bottom_at, columns = part.argmax(axis=0), part.argmin(axis=0), np.arange(part.shape[1])
+        ends = Extremes(part[top_at, columns], part[bottom_at, columns], top_at, bottom_at)
+    elif is_sparse(part):
         ends = _sparse_extremes(part)
     else:
         floats = exact.as_floats(part)

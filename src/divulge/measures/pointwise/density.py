@@ -54,10 +54,14 @@ def log_ratio(
         ratios = zip(above.tolist(), below.tolist(), strict=True)
         return np.array([math.inf if b == 0 else exact.log(a / b, unit) for a, b in ratios], dtype=np.float64)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        ratio, excess = above / below, (above - below if difference is None else difference) / below
-        far = np.where((ratio > 1e-290) & (ratio < 1e290), np.log(ratio), np.log(above) - np.log(below))
-        near = np.log1p(excess)
-    return np.where(np.abs(excess) < 0.5, near, far) / nats_per(unit) + 0.0
+        excess = (above - below if difference is None else difference) / below
+        logs, far = np.log1p(excess), ~(np.abs(excess) < 0.5)
+        if far.any():
+            ratio = above / below
+            logs = np.where(far, np.log(ratio), logs)
+            if (beyond := far & ~((ratio > 1e-290) & (ratio < 1e290))).any():  # too near to what a double can hold
+                logs = np.where(beyond, np.log(above) - np.log(below), logs)
+    return logs / nats_per(unit) + 0.0
 
 
 def _from_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.extras import highs, require
 from divulge.measures.numeric.columns import TINY
 from divulge.measures.pointwise.density import pmc, pml, seen
 from divulge.model.convert import as_joint
@@ -189,9 +189,7 @@ def _program(surplus: np.ndarray, q: np.ndarray) -> tuple[float, float]:
     model.a_matrix_.start_ = np.arange(0, 2 * n * m + 1, 2)
     model.a_matrix_.index_ = rows.ravel()
     model.a_matrix_.value_ = np.stack([gain.ravel(), np.ones(n * m)], axis=1).ravel()
-    solver = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), *_FINE.items()):
-        solver.setOptionValue(option, value)
+    solver = highs(**_FINE)
     solver.passModel(model)
     solver.run()
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
