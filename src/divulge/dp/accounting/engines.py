@@ -13,7 +13,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.dp.accounting.bounded_range import adaptive_range, cells_of
-from divulge.dp.accounting.extent import QUIET, planning_atoms, span
+from divulge.dp.accounting.extent import QUIET, negligible, planning_atoms, span
 from divulge.dp.accounting.lattice import common_step, log_multinomial, number_of_types, types
 from divulge.dp.accounting.normal import BestSum, of_many
 from divulge.dp.accounting.sums import ListedSum, MixedSum, SplitSum, Sum, TiltedSum, Window, tilted_sum
@@ -273,8 +273,8 @@ class GridEngine(TiltedEngine):
         cumulant, mean, variance = self.plan.moments(tilt)
         deepest = cumulant - tilt * (mean + math.sqrt(variance)) - QUIET - math.log(self.draws)
         ranges = [
-            span(loss, window.step, deepest, self.draws, tilt, Plan(((values, logs, 1),)).moments(tilt)[0])
-            for (loss, _), (values, logs, _) in zip(self.parts, self.plan.parts, strict=True)
+            span(loss, window.step, negligible(loss, window, values, self.draws), deepest)
+            for (loss, _), (values, _, _) in zip(self.parts, self.plan.parts, strict=True)
         ]
         farthest = window.step * max(max(abs(a), abs(b)) for a, b in ranges)
         off = 16 * ROUND * (farthest + 1.0)

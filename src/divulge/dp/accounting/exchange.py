@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.accounting.extent import span
+from divulge.dp.accounting.extent import QUIET, span
 from divulge.dp.knowledge import Known
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
@@ -122,7 +122,7 @@ def to_dp_accounting(subject: Any, step: float = 1e-4) -> Any:
         raise DivulgeError.of("subject", "have at most two ordered pairs", "it", f"one with {len(losses)}")
     built: list[Any] = []
     for loss in losses:
-        first, last = span(loss, step, math.log(_LEAST), 1)
+        first, last = span(loss, step, lambda _: math.exp(-QUIET), math.log(_LEAST))
         atoms = grid.above(loss, step, first, last)
         masses = _summing_to(1.0 - atoms.infinite, atoms.masses)
         built.append(forms.DensePLDPmf(step, atoms.first, masses, atoms.infinite, True))

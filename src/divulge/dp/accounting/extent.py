@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from divulge import exact
+from divulge.dp.accounting.sums import Window
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss
@@ -51,17 +52,35 @@ def _widening(bottom: float, middle: float, top: float) -> np.ndarray:
     return edges
 
 
-def span(
-    loss: PrivacyLoss, step: float, deepest: float, draws: int, tilt: float = 0.0, cumulant: float = 0.0
-) -> tuple[int, int]:
-    """Return the first and last grid point of a part: almost all of its tilted mass, and of that of P above.
-
-    `cumulant` is about log E e^(tilt L). What lies below the first point may be moved up to it: there, too, it is
-    at most a share e^-QUIET of the tilted mass, however far down a loss reaches that a narrow window does not hold.
-    """
-    negligible = cumulant - QUIET - math.log(draws)
-    bottom, top = _reach(loss, lambda t: math.exp(min(0.0, negligible - tilt * t)), math.exp(max(deepest, -_DEEPEST)))
+def span(loss: PrivacyLoss, step: float, below: Callable[[float], float], deepest: float) -> tuple[int, int]:
+    """Return the first and last grid point of a part: below t lies at most `below(t)`, above at most e^deepest."""
+    bottom, top = _reach(loss, below, math.exp(max(deepest, -_DEEPEST)))
     return math.floor(bottom / step), max(math.ceil(top / step), math.floor(bottom / step) + 1)
+
+
+def negligible(loss: PrivacyLoss, window: Window, at: np.ndarray, draws: int) -> Callable[[float], float]:
+    """Return how much mass of P below t may be moved up to t, given some losses of the part.
+
+    There it is at most a share e^-QUIET of the tilted mass, also at the smaller tilt by which Chernoff's bound tells
+    what lies below the window.
+    """
+    slopes = [slope for slope in (window.tilt, window.tilt - window.down) if slope >= 0]
+    shares = [least_cumulant(loss, at, slope) - QUIET - math.log(draws) for slope in slopes]
+    return lambda t: math.exp(min(0.0, *(share - slope * t for share, slope in zip(shares, slopes, strict=True))))
+
+
+def least_cumulant(loss: PrivacyLoss, at: np.ndarray, tilt: float) -> float:
+    """Return a lower bound on log E e^(tilt L), the largest tilt t + log P(L >= t) over some t (Markov's inequality).
+
+    Examples
+    --------
+    >>> from divulge.dp.loss.closed import GaussianLoss
+    >>> bound = least_cumulant(GaussianLoss(1.0), np.linspace(-2.0, 6.0, 99), 3.0)
+    >>> bound < 3.0 * 0.5 + 3.0**2 / 2 < bound + 3
+    True
+    """
+    with np.errstate(divide="ignore"):
+        return float((tilt * at + np.log(np.asarray(loss.tail(at), dtype=float))).max())
 
 
 def _reach(loss: PrivacyLoss, below: Callable[[float], float], above: float) -> tuple[float, float]:
