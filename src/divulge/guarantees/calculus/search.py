@@ -130,7 +130,12 @@ def closure(
         changed: set[Key] | None = None
         share = Fraction(share) * (1 - _FINEST)
         for _ in range(_MOST_ROUNDS):
-            found = [new for row in usable for new in _applied(row, known, setting, indexes, ends, changed)]
+            kinds = {kind for kind, _ in known}
+            fresh = kinds if changed is None else {kind for kind, _ in changed}
+            rows = [
+                row for row in usable if kinds.issuperset(row.given) and not (row.given and fresh.isdisjoint(row.given))
+            ]
+            found = [new for row in rows for new in _applied(row, known, setting, indexes, ends, changed)]
             changed = {(new.kind, new.index) for new in found if _learn(known, new, share)}
             if not changed:
                 break
