@@ -35,6 +35,7 @@ GOOD: dict[str, tuple[tuple[str, ...], ...]] = {
     "network": (("b.bif", "--release", "y"), ("b.bif", "--release", "x=c.csv", "--secret", "y")),
     "noise": (("laplace", "--scale", "1", "--secret", "bernoulli(0.3)"),
               ("gaussian", "--scale", "2", "--secret", "t.csv:n")),
+    "calibrate": (("gaussian", "adp=1:1e-5"), ("laplace", "hits=0.1:0.01", "--count", "3", "--beside", "l.json")),
     "account": (("l.json",), ("l.csv",), ("l.json", "--delta", "1e-6")),
     "release": (("t.csv", "--column", "x", "-o", "out.csv", "--only-column", "--mechanism", "c.csv"),
                 ("t.csv", "--column", "x", "-o", "out.parquet", "--only-column", "--guarantee", "ldp=1"),

@@ -57,7 +57,7 @@ class Server:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """A server, in a folder that another user of this machine can enter."""
-    with tempfile.TemporaryDirectory(prefix="divulge-ledger-") as folder:
+    with tempfile.TemporaryDirectory(prefix="divulge-ledger-", dir="/tmp") as folder:  # that of tests is sealed
         found = Server(Path(folder))
         yield found
         found.stop()
