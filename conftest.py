@@ -43,12 +43,11 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_left(request: pytest.FixtureRequest, _own_places: None) -> Iterator[None]:
-    """Fail after a test that leaves something in the working folder; in `make search` in TMPDIR or HOME too."""
+    """Fail after a test that leaves something in the working folder, TMPDIR or HOME."""
     here = request.config.invocation_params.dir
     before = _entries(here)
     yield
-    watched = OTHERS if os.environ.get("DIVULGE_THOROUGH") else ("the working folder",)
-    if left := sorted((name, where) for name, where in _entries(here) - before if where in watched):
+    if left := sorted(_entries(here) - before):
         for name, where in left:  # gone from home, it is found again where another test leaves it
             if where == "HOME":
                 shutil.rmtree(Path(os.environ[where], name), ignore_errors=True)
