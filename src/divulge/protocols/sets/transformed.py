@@ -89,12 +89,12 @@ class Transformed(Sets):
     def _near(self, shares: Shares, inside: np.ndarray, sums: np.ndarray, off: float, sign: int = 1) -> Extreme:
         """Return the set of least sum: of those that doubles cannot tell apart the exact one, or the safe side."""
         near = inside[sums <= sums.min() + 2 * off]
-        share, found = min((sign * shares.exactly(self.members(y)), y) for y in near[:TIED].tolist())
         if len(near) <= TIED:
+            share, found = min((sign * shares.exactly(self.members(y)), y) for y in near.tolist())
             return self._at(found, sign * share)
         rarest = Fraction(float(shares.p[shares.support].min()))
         share = max(Fraction(float(sums.min()) - off), rarest if sign > 0 else rarest - 1)
-        return self._at(found, sign * share, certain=False)
+        return self._at(int(near[0]), sign * share, certain=False)
 
     def law(self, shares: Shares) -> Law | None:
         sums, _ = self._summed(shares.p)
