@@ -320,7 +320,9 @@ def ball(value: Rational | float) -> Any:
     """Return the ball of a number at its exact value; +inf is a ball too."""
     import flint
 
-    return flint.arb("inf") if value == math.inf else arb(Fraction(value))
+    if isinstance(value, float):
+        return flint.arb(value)
+    return arb(Fraction(value))
 
 
 def exp_below(exponent: Rational | float, bits: int = 64) -> Fraction:

@@ -5,6 +5,7 @@ from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import cache
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -49,7 +50,7 @@ class Terms(ABC):
         >>> ALIP.parameters()
         ('lower', 'upper')
         """
-        return tuple(f.name for f in fields(cls) if f.name != "derivation")
+        return _parameters(cls)
 
     @classmethod
     def bounded(cls) -> tuple[str, ...]:
@@ -61,7 +62,7 @@ class Terms(ABC):
         >>> TailPML.parameters(), TailPML.bounded()  # the threshold epsilon is chosen
         (('epsilon', 'delta'), ('delta',))
         """
-        return tuple(name for name in cls.parameters() if name not in cls.index)
+        return _bounded(cls)
 
     def values(self) -> dict[str, Any]:
         """Return {parameter: value}, as given (float or Fraction).
@@ -221,3 +222,13 @@ def _float_above(value: Any) -> float:
 
 def _exp(value: Any) -> float:
     return math.exp(value) if value < 700 else math.inf
+
+
+@cache
+def _parameters(kind: type[Terms]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.name != "derivation")
+
+
+@cache
+def _bounded(kind: type[Terms]) -> tuple[str, ...]:
+    return tuple(name for name in kind.parameters() if name not in kind.index)

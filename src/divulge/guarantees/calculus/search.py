@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from numbers import Rational
 from types import SimpleNamespace
@@ -107,6 +108,12 @@ class Known:
     parents: tuple["Known", ...] = ()
     original: Guarantee | None = None
     merged: "Known | None" = None
+
+    @cached_property
+    def terms(self) -> SimpleNamespace:
+        """Its parameters by name, in balls."""
+        bounded = zip(self.kind.bounded(), self.values, strict=True)
+        return SimpleNamespace(**_in_balls(self.index), **{name: falling(name, value) for name, value in bounded})
 
 
 def closure(
@@ -278,14 +285,10 @@ def _applied(
 
 def _bound(row: Theorem, index: Index, parents: Sequence[Known], setting: SimpleNamespace) -> tuple[Any, ...]:
     here = SimpleNamespace(**vars(setting), **_in_balls(index)) if index else setting
-    found = row.bound(here, *(SimpleNamespace(**_in_balls(p.index), **_bounded(p)) for p in parents))
+    found = row.bound(here, *(p.terms for p in parents))
     values = found if isinstance(found, tuple) else (found,)
     values = tuple(falling(name, v) for name, v in zip(row.implies.bounded(), values, strict=True))
     return tuple(exact.ball(math.inf) if v.is_nan() or not v.is_finite() else v for v in values)
-
-
-def _bounded(known: Known) -> dict[str, Any]:
-    return {name: falling(name, value) for name, value in zip(known.kind.bounded(), known.values, strict=True)}
 
 
 def _in_balls(index: Index) -> dict[str, Any]:

@@ -139,6 +139,7 @@ def approximate_of_renyi(alpha: Any, epsilon: Any, delta: Any) -> Any:
     return positive(least(straight, ((alpha - 1) * (high / alpha + scale * t * (high - low))).log()))
 
 
+@lru_cache(maxsize=1 << 14)  # a search for one number asks at the same orders and deltas again and again
 def _touching(h: float, moment: float, log_delta: float) -> float:
     """Return about the best t^h of `approximate_of_renyi` at alpha = 1 + h, for a moment M given as its logarithm."""
     if not h > 0 or moment > _MOST_MOMENT:  # an order that no double tells from 1, or one far out
