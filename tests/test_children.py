@@ -65,6 +65,7 @@ LINES = [
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: " ".join(line[:2]))
+@pytest.mark.thin
 def test_no_command_runs_what_lies_in_the_working_folder(line: list[str], planted: Path) -> None:
     """Also where PYTHONPATH ends in a colon, which means the working folder."""
     done = subprocess.run([*DIVULGE, *line], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": "/none"})
@@ -381,6 +382,7 @@ def test_work_that_hears_no_signal_is_ended(who: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits addresses")
 @pytest.mark.parametrize("megabytes", [150, 300, 500, 800])
 @pytest.mark.parametrize("line", [LINES[0], LINES[5]], ids=["release", "publish"])
+@pytest.mark.thin
 def test_little_memory_is_no_answer(line: list[str], megabytes: int, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\na\nb\n")
     words = " ".join(line).replace("t.xlsx", "t.csv")

@@ -239,6 +239,7 @@ def test_schemas_are_schemas_and_every_command_that_prints_json_has_one() -> Non
 
 
 @pytest.mark.parametrize("command", PRINTED)
+@pytest.mark.thin
 def test_what_a_command_prints_is_what_its_schema_says(command: str, folder: Path) -> None:
     for arguments in PRINTED[command]:
         line = f"{command} {arguments} --json"

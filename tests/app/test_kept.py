@@ -103,6 +103,7 @@ def released(visit: Session, way: str, prior: str) -> dv.Channel:
 
 @pytest.mark.parametrize("shape", TABLES)
 @pytest.mark.parametrize("attacker", aim.ATTACKERS)
+@pytest.mark.thin
 def test_every_choice_keeps_the_promise(tmp_path: Path, shape: str, attacker: str) -> None:
     """Every choice against every attacker on one of the tables; on both in `make search`."""
     counts = TABLES[shape]

@@ -156,6 +156,7 @@ def test_the_least_channel_is_made_from_every_mechanism_that_the_bounds_allow() 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shift", [0.0, 1.0])
+@pytest.mark.thin
 def test_bounds_are_below_the_truth_as_often_as_they_say(method: str, shift: float) -> None:
     """Scores that keep epsilon = shift: Laplace noise of scale 1; under the null nothing may be shown."""
     rng, runs = np.random.default_rng(11), few(1000, least=300)

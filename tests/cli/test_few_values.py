@@ -64,6 +64,7 @@ Statistics have a cell for missing values: whether they are published must not d
 
 
 @pytest.mark.parametrize("what", TABLES)
+@pytest.mark.thin
 def test_what_is_said_of_a_table_with_few_values_is_true(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

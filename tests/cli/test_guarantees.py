@@ -185,6 +185,7 @@ def test_full_support_is_said_to_be_assumed() -> None:
 
 
 @pytest.mark.parametrize("given", ["1e300:1e300", "0:1e200", "1.7e308:1e200", "1e-320:1.7e308"])
+@pytest.mark.thin
 def test_promises_beyond_all_use_end_in_no_message_about_something_else(given: str) -> None:
     """What they imply has a parameter below all doubles, or infinity less infinity."""
     done = CliRunner().invoke(app, ["convert", f"mcdp={given}"])

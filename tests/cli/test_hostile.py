@@ -312,6 +312,7 @@ def test_standard_input_that_does_not_come_is_waited_for_aloud(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.thin
 def test_completion_is_installed_and_completes(shell: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(folder))
     found = CliRunner().invoke(app, ["--install-completion", shell])
@@ -471,6 +472,7 @@ def test_formulas_go_out_behind_an_apostrophe_in_python_too(escape: bool) -> Non
 @pytest.mark.parametrize("value", [None, True, 1, "x", [], {}, [[]], {"a": 1}])
 @pytest.mark.parametrize("part", ["columns", "guarantees", "prior", "prior_source", "rounded", "secrets", "outcomes",
                                   "bits", "weights", "prior_set"])  # fmt: skip
+@pytest.mark.thin
 def test_an_entry_with_a_part_of_another_kind_is_refused_or_kept(part: str, value: Any) -> None:
     """Never a traceback: the ledger is not as it was written, or the part may be so."""
     dv.release(pa.table({"x": ["a", "b"]}), column="x", mechanism=COIN, ledger="book.sqlite", source_name="t")

@@ -138,6 +138,7 @@ def answered(line: str, unit: str) -> dict[tuple[str, ...], float]:
 
 
 @pytest.mark.parametrize("line", LINES)
+@pytest.mark.thin
 def test_bits_are_nats_over_log_2_wherever_they_stand(line: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files)
     monkeypatch.setenv("DIVULGE_LEDGER", str(files / "ledger.sqlite"))
@@ -198,6 +199,7 @@ def unit_in_the_last_place(token: str) -> float:
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if line not in ESTIMATED])
+@pytest.mark.thin
 def test_bounds_are_rounded_to_the_safe_side_in_text(line: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All texts of commands, beside the numbers that the same commands give as JSON."""
     monkeypatch.chdir(files)

@@ -150,6 +150,7 @@ def text(label: Any) -> str:
 
 
 @pytest.mark.parametrize("what", NAMED)
+@pytest.mark.thin
 def test_a_value_goes_by_the_name_that_a_person_would_write(what: str) -> None:
     column, published, *others = NAMED[what]
     released = others[0] if others else published

@@ -54,6 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
+@pytest.mark.thin
 def test_files_are_replaced_by_force_alone_and_private_where_they_are_for_the_keeper(
     line: tuple[str, ...], folder: Path
 ) -> None:

@@ -710,6 +710,7 @@ def adaptive_exponentials(epsilon: float, count: int, x: float, ways: int = 24) 
 
 
 @pytest.mark.parametrize(("epsilon", "count"), [(0.1, 50), (1.0, 2), (0.5, 10), (2.0, 5), (0.05, 900)])
+@pytest.mark.thin
 def test_exponential_mechanisms_compose_to_no_less_than_the_worst_fixed_list(epsilon: float, count: int) -> None:
     found = dv.compose((dv.dp.ExponentialMechanism(epsilon), count))
     for x in np.array([0.0, 0.2, 0.5, 0.9]) * min(count * epsilon, 4 * epsilon * math.sqrt(count)):

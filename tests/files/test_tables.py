@@ -265,6 +265,7 @@ def test_files_of_statistics_programs_are_read(suffix: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".xlsx", ".sav", ".dta", ".sas7bdat", ".xpt", ".ods", ".xls"])
+@pytest.mark.thin
 def test_what_is_none_of_its_kind_is_refused(suffix: str, tmp_path: Path) -> None:
     for content in (b"nonsense", bytes(range(256)) * 8, b"PK\x03\x04" + bytes(500), b"\xd0\xcf\x11\xe0" + bytes(500)):
         with pytest.raises(dv.InputFileError, match=rf"^t\{suffix}: "):
@@ -288,6 +289,7 @@ def test_damaged_arrow_files_are_refused_before_the_first_row(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("suffix", [".arrow", ".parquet", ".xlsx", ".sav"])
+@pytest.mark.thin
 def test_flipped_bytes_end_in_a_message(suffix: str, tmp_path: Path) -> None:
     table = pa.table({"x": [f"v{i}" for i in range(300)], "n": list(range(300))})
     good = tmp_path / f"good{suffix}"

@@ -140,6 +140,7 @@ def test_every_command_and_every_option_is_tried() -> None:
 
 
 @pytest.mark.parametrize("line", [(name, *line) for name, lines in GOOD.items() for line in lines], ids=" ".join)
+@pytest.mark.thin
 def test_good_lines_are_good(line: tuple[str, ...], tmp_path: Path) -> None:
     write_files(tmp_path)
     outcome = run(list(line), tmp_path)

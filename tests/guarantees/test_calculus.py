@@ -260,6 +260,7 @@ def test_stronger_than_is_what_can_be_proved() -> None:
     ],
     ids=["zcdp", "gdp", "rdp", "adp", "ldp", "alip"],
 )
+@pytest.mark.thin
 def test_a_larger_promise_never_implies_less(make: Any, kind: Any, context: dict[str, Any]) -> None:
     """However large it is: powers that overflow must not turn into nothing."""
     levels: list[float] = []

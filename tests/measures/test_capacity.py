@@ -112,6 +112,7 @@ def test_orders_near_zero_are_bracketed_as_well(order: float) -> None:
 
 
 @pytest.mark.parametrize("shift", [*SHIFTS, None])
+@pytest.mark.thin
 def test_the_farthest_of_many_secrets_decide(shift: int | None) -> None:
     rng = np.random.default_rng(24)
     rows = dyadic_rows(rng, 300, 5, 0.2) if shift is None else close_rows(rng, 300, 5, shift)

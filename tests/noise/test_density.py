@@ -72,6 +72,7 @@ def test_noise_without_a_bound_rules_all_other_values_out(noise: str) -> None:
 
 
 @pytest.mark.parametrize(("weight", "at", "width"), [(1e-3, 0.3, 1e-6), (1e-2, 2.7, 1e-5), (0.05, -0.4, 1e-9)])
+@pytest.mark.thin
 def test_a_spike_between_the_places_is_seen(weight: float, at: float, width: float) -> None:
     """Tails are sums of masses where the leakage is above the threshold, cut at a thousand places of each spike."""
     distribution = spiked(weight, at, width)

@@ -120,6 +120,7 @@ def test_runs_of_many_cells_are_measured_before_they_are_drawn() -> None:
 @pytest.mark.parametrize("kind", ["dp", "zcdp"])
 @pytest.mark.parametrize(("share", "times"), [("1", 2), ("1/4", 4), ("0.1", 3), ("0.3", 10), ("1/7", 7)])
 @pytest.mark.parametrize("neighbors", ["replaced", "added"])
+@pytest.mark.thin
 def test_a_budget_is_spent_to_its_end_and_no_further(
     kind: str, share: str, times: int, neighbors: str, tmp_path: Path
 ) -> None:

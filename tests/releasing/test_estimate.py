@@ -235,6 +235,7 @@ NOT_IN_EXCEL = {"microseconds", "zones", "17 digits"}
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+@pytest.mark.thin
 def test_a_release_is_estimated_with_its_own_receipt(name: str, ending: str, tmp_path: Path) -> None:
     """Whatever the type of the column, and however a file writes it; or it is refused before anything is drawn."""
     table = pa.table({"c": pa.chunked_array([TYPES[name]] * 100)})

@@ -78,6 +78,7 @@ SEEN = [
 
 
 @pytest.mark.parametrize(("kind", "labels"), CASES)
+@pytest.mark.thin
 def test_nothing_is_cut_off_on_a_phone_and_nothing_leaves_the_page(
     kind: str, labels: str, browser: Any, tmp_path: Path
 ) -> None:
