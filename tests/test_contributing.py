@@ -334,7 +334,8 @@ def passes(tree: Path, command: str) -> tuple[bool, str]:
         cwd=tree,
         capture_output=True,
         text=True,
-        env={k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DIVULGE_THOROUGH"))},
+        env={k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DIVULGE_THOROUGH"))}
+        | {"TMPDIR": str(tree.parent)},
     )
     return done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
