@@ -1,6 +1,8 @@
 """Random priors, channels and joints for tests: float or exact, with zeros where wanted."""
 
+import fractions
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from fractions import Fraction
@@ -34,6 +36,25 @@ def some(cases: Sequence[T]) -> list[T]:
     """Return a sixth of listed cases, 2 at least, spread over them and always the same; all in `make search`."""
     order = np.random.default_rng(0).permutation(len(cases))[: few(len(cases), least=2)]
     return [cases[i] for i in sorted(order.tolist())]
+
+
+def watched_powers(monkeypatch: Any) -> list[str]:
+    """Return a list that gets each text with a power of ten that no double has, of which a fraction was to be made.
+
+    Fraction("1e999999999") is a number of a billion digits, and no signal ends it: here it is refused at once.
+    """
+    asked: list[str] = []
+    known = fractions._RATIONAL_FORMAT  # pyright: ignore
+
+    class Watch:
+        def match(self, text: str) -> Any:
+            if re.search(r"e[-+]?\d{6}", text, re.IGNORECASE):
+                asked.append(text)
+                return None
+            return known.match(text)
+
+    monkeypatch.setattr(fractions, "_RATIONAL_FORMAT", Watch())
+    return asked
 
 
 def key_pair(folder: Path) -> tuple[Path, Path]:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import watched_powers
 from typer.testing import CliRunner
 
 from divulge.cli.main import app
@@ -69,6 +70,51 @@ def test_probabilities_below_all_doubles(
     found = CliRunner().invoke(app, arguments)
     assert "unforeseen" not in found.output
     assert found.exit_code == code, found.output
+
+
+BILLION = "1e999999999"
+"""A whole number of a billion digits, where it is made one."""
+PLAIN = ["-o", "out.csv", "--no-ledger", "--per-row"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "release t.csv --column x --guarantee pml=1 --prior lower={}",
+        "release t.csv --column x --guarantee ldp=1 --prior noisy={}",
+        "release t.csv --column x --mechanism randomized-response --ratio {}",
+        "release t.csv --column x --mechanism {}.csv",
+        "generalize t.csv --known x --guarantee k=1 --suppress {}",
+        "generalize t.csv --known n --guarantee k=1 --ladder n={}",
+        "generalize t.csv --known x --guarantee pml={}",
+        "publish t.csv --sum n:0:{} --guarantee dp=1",
+        "publish t.csv --sum n:0:90:{} --guarantee dp=1",
+        "publish t.csv --quantile n:0:90:{} --guarantee dp=1",
+        "publish t.csv --count x --values-from-data --guarantee pml=1 --record-prior lower={}",
+        "publish t.csv --count x --values-from-data --guarantee adp=1:{}",
+        "publish big.csv --count n --group n=10 --values-from-data --guarantee dp=1",
+        "release big.csv --column n --group n=10 --guarantee ldp=1",
+    ],
+)
+def test_no_power_of_ten_is_written_out(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an option, nor of a cell that somebody else wrote."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("x,n\n" + "a,1\nb,2\n" * 5)
+    Path("big.csv").write_text("x,n\n" + f"a,{BILLION}\nb,-{BILLION}\n" * 5)
+    asked = watched_powers(monkeypatch)
+    found = CliRunner().invoke(app, [*line.format(BILLION).split(), *PLAIN])
+    assert (found.exit_code, found.stderr.count("error: "), asked) == (2, 1, []), found.output
+    assert "unforeseen" not in found.stderr
+    assert "cut short" not in found.stderr
+    assert not Path("out.csv").exists()
+
+
+def test_a_number_beyond_all_doubles_in_a_table_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("big.csv").write_text("x,n\n" + f"a,{BILLION}\nb,2\n" * 5)
+    asked = watched_powers(monkeypatch)
+    found = CliRunner().invoke(app, [*"generalize big.csv --known n --guarantee k=2".split(), *PLAIN])
+    assert (found.exit_code, asked) == (0, []), found.output
 
 
 def test_a_closed_standard_input_is_said_to_be_closed() -> None:

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatch
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support import THOROUGH, key_pair
+from support import THOROUGH, key_pair, watched_powers
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -250,6 +251,72 @@ def test_every_number_of_a_paper_follows(name: str, tmp_path: Path) -> None:
             kept.append(".".join(map(str, (*place, how.__name__))))
     left = [place for place in kept if not any(fnmatch(place, one) for one in free(name))]
     assert not left, left
+
+
+def texts(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield where a document has text."""
+    if isinstance(part, (dict, list)):
+        for name, inner in part.items() if isinstance(part, dict) else enumerate(part):
+            yield from texts(inner, (*path, name))
+    elif isinstance(part, str):
+        yield path
+
+
+SHAPES = ["a design", "several rows", "a law", "quantiles", "a secret", "groups and a secret"]
+"""Papers that together have every part that a paper can have."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_no_text_of_a_paper_is_written_out_as_a_power_of_ten(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(name, tmp_path)
+    document = json.loads(path.read_text())
+    asked = watched_powers(monkeypatch)
+    for place in texts(document):
+        edited = copy.deepcopy(document)
+        at = edited
+        for step in place[:-1]:
+            at = at[step]
+        at[place[-1]] = "1e999999999"
+        with suppress(dv.InputFileError):
+            read_receipt(written(edited, path))
+        assert not asked, place
+
+
+PARTS = [None, "", -1, 10**400, "inf", True, [], {}, [None], {"a": None}]
+"""What takes the place of parts, in turn; of each part in `make search`."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_paper_with_a_part_of_another_kind_is_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
+    """Each key and the first part of each list, removed or replaced, in a file and as Python has it."""
+    path = made(name, tmp_path)
+    document = json.loads(path.read_text())
+
+    def places(part: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        for key, inner in part.items() if isinstance(part, dict) else list(enumerate(part))[:1]:
+            yield (*at, key)
+            if isinstance(inner, (dict, list)):
+                yield from places(inner, (*at, key))
+
+    parts = {key: value for key, value in document.items() if key not in ("format", "checksum")}
+    for turn, place in enumerate(places(parts)):
+        for value in ("nothing", *(PARTS if THOROUGH else PARTS[turn % len(PARTS) :][:1])):
+            edited = copy.deepcopy(document)
+            at = edited
+            for step in place[:-1]:
+                at = at[step]
+            if value == "nothing":
+                del at[place[-1]]
+            else:
+                at[place[-1]] = value
+            try:
+                read_receipt(written(edited, path))
+                if "mechanisms" in edited:
+                    dv.Receipt.from_dict(edited)
+            except dv.DivulgeError as error:
+                assert len(str(error)) < 1000, place  # noqa: PT017
 
 
 BROKEN = ["k=16", "t=0.01", "ordered-t=0.01", "pml=0.01", "pmc=0.01", "lip=0.01", "alip=0.01:0.01", "lift=1.01",

@@ -17,6 +17,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.files.opening import regular
+from divulge.model.entries import rational
 from divulge.model.labels import number_of_label, text_of
 from divulge.model.record import Record
 from divulge.model.shown import Shown
@@ -388,9 +389,13 @@ def _require_nested(paths: Sequence[tuple[str, ...]], place: str) -> None:
                 )  # fmt: skip
 
 
+def _text(value: Any) -> str:
+    return str(value if isinstance(value, (str, Decimal)) else float(value))
+
+
 def _number(value: Any, name: str) -> Fraction:
     try:
-        number = Fraction(value) if isinstance(value, (int, str, Fraction, Decimal)) else Fraction(str(float(value)))
+        number = Fraction(value) if isinstance(value, (int, Fraction)) else rational(_text(value))
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise DivulgeError.of(name, "be a number", "it", str(value)[:40]) from None
     if isinstance(value, bool):

@@ -25,7 +25,7 @@ CLEAN = 1e-14
 _LONGEST_NUMBER = 4_000
 """Characters of a number as text: more than any double has digits, less than Python turns into a whole number."""
 
-_LARGEST_EXPONENT = 400
+LARGEST_EXPONENT = 400
 """Exponents of ten: doubles end at 308 and -324; a fraction has as many digits, and 1e1000000000 would fill memory."""
 
 
@@ -191,15 +191,31 @@ def parse(text: str | bytes, prefix: Callable[[], str], found: str = "") -> Frac
     if len(text) > _LONGEST_NUMBER:
         raise DivulgeError(f"{prefix()} text of {len(text)} characters. Hint: a number has at most {_LONGEST_NUMBER}.")
     try:
-        exponent = text.lower().partition("e")[2]
-        if exponent and abs(int(exponent)) > _LARGEST_EXPONENT:
-            raise ValueError
-        return Fraction(text)
+        return rational(text)
     except ZeroDivisionError:
         raise DivulgeError(f"{prefix()} a fraction with denominator 0.") from None
     except ValueError:
         shown = text if len(text) <= 20 else text[:17] + "..."
         raise DivulgeError(f"{prefix()} {found or repr(shown)}. Hint: write 0.75, 7.5e-1 or 3/4.") from None
+
+
+def rational(text: str) -> Fraction:
+    """Return the exact value of a text; ValueError or ZeroDivisionError where it is none, or would fill memory.
+
+    `Fraction("1e999999999")` is a whole number of a billion digits: a text that somebody else wrote is read here.
+
+    Examples
+    --------
+    >>> rational(" 7.5e-1 ")
+    Fraction(3, 4)
+    >>> rational("1e999999999")
+    Traceback (most recent call last):
+    ValueError: beyond all numbers
+    """
+    exponent = text.lower().partition("e")[2]
+    if len(text) > _LONGEST_NUMBER or (exponent and abs(int(exponent)) > LARGEST_EXPONENT):
+        raise ValueError("beyond all numbers")
+    return Fraction(text)
 
 
 def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hint: str = "") -> np.ndarray:

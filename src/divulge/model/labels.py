@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 from divulge.errors import LabelError, did_you_mean
+from divulge.model.entries import LARGEST_EXPONENT
 
 Labels = Sequence[Hashable]
 
@@ -194,11 +195,11 @@ def alignment(wanted: Labels, given: Labels, argument: str, other: str) -> list[
 
 
 def number_of_label(label: Hashable) -> Decimal | None:
-    """Return the finite number that a label is or reads as, else None.
+    """Return the finite number that a label is or reads as, else None; one far beyond all doubles is text.
 
     Examples
     --------
-    >>> number_of_label("36.0"), number_of_label(7), number_of_label("7 cats"), number_of_label(True)
+    >>> number_of_label("36.0"), number_of_label(7), number_of_label("7 cats"), number_of_label("1e999999999")
     (Decimal('36.0'), Decimal('7'), None, None)
     """
     if isinstance(label, bool):
@@ -207,4 +208,4 @@ def number_of_label(label: Hashable) -> Decimal | None:
         number = Decimal(str(label))
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
+    return number if number.is_finite() and abs(number.adjusted()) <= LARGEST_EXPONENT else None

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.model.entries import rational
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold
 from divulge.publishing.noising.calibration import adp_epsilon
 from divulge.publishing.noising.estimates import draws_of
@@ -74,7 +75,7 @@ def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
         return Query(kind, tuple(one["by"]), (cells,), one["column"], low, high)
     if kind != "ranks":
         raise contradiction("a kind of query", kind, "rows, people, values, squares or ranks")
-    p = Fraction(one["at"])
+    p = rational(one["at"])
     if not 0 < p < 1:
         raise contradiction("the probability of a quantile", one["at"], "between 0 and 1")
     sharp = (max(p.numerator, p.denominator - p.numerator), p.denominator)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from divulge.errors import DivulgeError
+from divulge.model.entries import rational
 
 MOST_STEPS = 1 << 40
 """So many steps at most lie between two bounds."""
@@ -32,7 +33,7 @@ def _number(value: Any, name: str) -> Fraction:
             "(--decimal . or --decimal ,)." if number.count(".") == 1 else "leave the signs between thousands out.",
         )  # fmt: skip
     try:
-        return Fraction(str(value)) if isinstance(value, (str, float)) else Fraction(value)
+        return rational(str(value)) if isinstance(value, (str, float)) else Fraction(value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise DivulgeError.of(name, "be a finite number", "it", repr(value)[:60]) from None
 

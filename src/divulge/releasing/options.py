@@ -19,6 +19,7 @@ from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.guarantees.kinds.tables import TABLES
 from divulge.measures.robust import L1Ball, LowerBounded
 from divulge.model.channel import Channel
+from divulge.model.entries import rational
 from divulge.model.metrics.metric import Metric
 from divulge.model.metrics.quantities import rate
 from divulge.model.prior import Prior
@@ -124,7 +125,7 @@ def read(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    return Fraction(value) if isinstance(value, str) else value
+    return rational(value) if isinstance(value, str) else value
 
 
 def as_names(names: Any, argument: str) -> tuple[str, ...]:

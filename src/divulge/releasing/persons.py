@@ -17,7 +17,9 @@ from divulge.files.tables.source import Source, is_plain
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP
 from divulge.guarantees.kinds.metric import MetricPrivacy
+from divulge.model.mechanisms.arguments import positive
 from divulge.releasing.column import Release
+from divulge.releasing.planning import assumed
 from divulge.releasing.planning.choosing import Chosen, choose
 from divulge.releasing.records.levels import rounded_up
 from divulge.releasing.records.receipt import whom
@@ -390,9 +392,9 @@ def share(request: Release, times: int) -> Release:
     if request.epsilon is not None:
         changed["epsilon"] = math.nextafter(float(request.epsilon) * nats / times, 0.0)
     if request.ratio is not None:
-        changed |= {"ratio": None, "epsilon": math.log(Fraction(str(request.ratio))) / times * (1 - 2**-50)}
+        changed |= {"ratio": None, "epsilon": math.log(positive(request.ratio, "ratio")) / times * (1 - 2**-50)}
     if isinstance(request.prior, str) and request.prior.startswith("noisy="):
-        spent = Fraction(request.prior.partition("=")[2])
+        spent = assumed.positive(request.prior.partition("=")[2], "noisy")
         changed["prior"] = f"noisy={spent / times}"
     return replace(request, **changed)
 

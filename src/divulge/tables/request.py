@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from divulge.errors import DivulgeError
 from divulge.files.hierarchies import as_hierarchy
 from divulge.guarantees.guarantee import Guarantee
+from divulge.model.entries import rational
 from divulge.releasing.options import Option
 from divulge.releasing.request import Request, typed
 from divulge.tables.assess import columns_of, mapping_of
@@ -119,7 +120,7 @@ def _between_commas(names: Sequence[str]) -> str:
 
 def _share(value: Any) -> Fraction:
     try:
-        share = Fraction(str(value))
+        share = rational(str(value))
     except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if isinstance(value, bool) or not 0 <= share < 1:

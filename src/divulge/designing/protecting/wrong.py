@@ -8,6 +8,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model.convert import as_channel, as_prior
+from divulge.model.entries import rational
 
 
 def worst_lift(prior: Any, given: Any, channel: Any, radius: Any) -> Fraction | float:
@@ -38,7 +39,7 @@ def worst_lift(prior: Any, given: Any, channel: Any, radius: Any) -> Fraction | 
     >>> worst_lift(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], coin, "1/4")
     Fraction(3, 2)
     """
-    off = Fraction(str(radius))
+    off = rational(str(radius))
     if not 0 <= off <= 1:
         raise DivulgeError.of("radius", "be in [0, 1]", "it", str(radius)[:40])
     p = exact.as_fractions(as_prior(prior).probabilities)

@@ -5,7 +5,6 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError, number_of, printable
@@ -15,6 +14,7 @@ from divulge.files.settings import current
 from divulge.files.tables.delimited import decoded
 from divulge.files.tables.source import Content
 from divulge.model.channel import Channel
+from divulge.model.entries import rational
 from divulge.model.prior import Prior
 
 
@@ -127,7 +127,7 @@ def _is_word(cell: str) -> bool:
 
 def _is_number(cell: str) -> bool:
     try:
-        Fraction(cell)
+        rational(cell)
     except (ValueError, ZeroDivisionError):
         return "/" in cell
     return True

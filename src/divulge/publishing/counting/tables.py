@@ -96,12 +96,20 @@ def _on_duckdb(source: Source) -> Table:
         coded = [name for name in needed if name in source.codable]
         kinds = [_sql_type(source.schema.field(name).type, name in coded) for name in needed]
         schema = pa.schema([(_by_place(source, name), kind) for name, kind in zip(needed, kinds, strict=True)])
-        batches = (
-            pa.record_batch([_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)], schema)
-            for batch in source.batches(needed, coded)
-        )
-        with counting(source.name) as connection:
-            connection.register("given", pa.RecordBatchReader.from_batches(schema, batches))
+        refused: list[DivulgeError] = []
+
+        def batches() -> Iterator[Any]:
+            try:
+                for batch in source.batches(needed, coded):
+                    yield pa.record_batch(
+                        [_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)], schema
+                    )
+            except DivulgeError as error:  # which DuckDB makes one of its own of, without what was said
+                refused.append(error)
+                raise
+
+        with counting(source.name, refused) as connection:
+            connection.register("given", pa.RecordBatchReader.from_batches(schema, batches()))
             return connection.sql(sql.replace(TABLE, "given")).to_arrow_table()
 
     return Table(
@@ -125,8 +133,11 @@ _LEAST = 64 << 20
 
 
 @contextmanager
-def counting(name: str) -> Generator[Any]:
-    """Give a connection to DuckDB that spills rows into a private folder of this run, or nowhere."""
+def counting(name: str, refused: Sequence[DivulgeError] = ()) -> Generator[Any]:
+    """Give a connection to DuckDB that spills rows into a private folder of this run, or nowhere.
+
+    `refused` has what was wrong with the rows, where reading them says so.
+    """
     duckdb = require("duckdb", "statistics")
     with ExitStack() as stack:
         try:
@@ -141,8 +152,8 @@ def counting(name: str) -> Generator[Any]:
             raise MemoryError from None
         except duckdb.Error as error:
             stopping.look()
-            if isinstance(error.__cause__, DivulgeError):
-                raise error.__cause__ from None
+            if refused:
+                raise refused[0] from None
             raise InputFileError(
                 f"{printable(name)}: cannot be read to its end ({type(error).__name__}). Hint: it may be "
                 "damaged or cut short, or a column may be of a type that cannot be counted."

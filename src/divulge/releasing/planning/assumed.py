@@ -12,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import opendp
 from divulge.measures.robust import L1Ball, LowerBounded, PriorSet
 from divulge.model.convert import as_prior
+from divulge.model.entries import rational
 from divulge.model.joint import Joint
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
@@ -126,7 +127,7 @@ def assumption(given: Any, counts: Mapping[Hashable, int] | None, from_data: boo
 
 def positive(text: str, kind: str) -> Fraction:
     try:
-        value = Fraction(text)
+        value = rational(text)
     except (ValueError, ZeroDivisionError):
         value = Fraction(0)
     if not value > 0:

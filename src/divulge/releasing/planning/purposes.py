@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from divulge.measures.average.information import mutual_information
 from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
+from divulge.model.mechanisms.arguments import positive
 from divulge.model.prior import Prior
 from divulge.releasing.estimating.estimate import rank, right_inverse
 
@@ -67,7 +67,7 @@ def _order_scores(n: int) -> np.ndarray:
 
 def _share(strength: Mapping[str, Any]) -> Any:
     """Return e^-epsilon, exact where the ratio is given."""
-    return 1 / Fraction(str(strength["ratio"])) if "ratio" in strength else math.exp(-strength["epsilon"])
+    return 1 / positive(strength["ratio"], "ratio") if "ratio" in strength else math.exp(-strength["epsilon"])
 
 
 def _error(prior: Prior, strength: Mapping[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from divulge import exact
 from divulge.files.forms import Form, fits, level
+from divulge.model.entries import rational
 from divulge.releasing.records.promised import Spent, added, up
 
 AGGREGATE: Form = {
@@ -86,7 +87,7 @@ class Aggregate:
         """Return what `to_dict` described."""
         if not fits(found, AGGREGATE):
             raise ValueError("a part is missing or malformed")
-        least = None if found["least"] is None else Fraction(found["least"])
+        least = None if found["least"] is None else rational(found["least"])
         ldp, rho = float(found["ldp"]), float(found["rho"])
         if least is not None and not 0 < least <= 1:
             raise ValueError("a probability is above 0 and at most 1")

@@ -12,6 +12,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.files.forms import Form, fits
+from divulge.model.entries import rational
 from divulge.model.metrics.geography import Box
 from divulge.releasing.planning.assumed import Assumed
 from divulge.releasing.records.levels import refuse_levels
@@ -126,7 +127,7 @@ class MetricNoise(Ran):
         if not fits(found, PLACED):
             raise DivulgeError.of("mechanism", "have all its parts, each of its kind", "a part", "missing or malformed")
         metric = found["metric"]
-        rate, step = Fraction(metric["rate"]), Fraction(metric["step"])
+        rate, step = rational(metric["rate"]), rational(metric["step"])
         made = cls(rate=rate, unit=metric["unit"], step=step, region=tuple(metric["region"]), **read_head(found))
         refuse_levels(made)
         return made
