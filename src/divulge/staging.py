@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +21,12 @@ from divulge import children
 
 _NAME = re.compile(r"\.divulge-[0-9a-f]{16}\.partial")
 _JOURNAL = "journal.json"
+_LONGEST = 1 << 20
+"""Bytes of a journal that are read: two paths and two names, with room; what is longer is cut, and is none."""
+
+_ITSELF = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+"""Open a name without waiting for a pipe and without following a link, where the system can."""
+
 _ATTEMPTS = 3
 """So often a journal that does not answer for a moment is asked."""
 
@@ -84,13 +91,16 @@ class _Journal:
     def of(cls, folder: Path) -> "_Journal | None":
         """Read the journal of a folder; None where no name was given yet."""
         try:
-            found = json.loads((folder / _JOURNAL).read_bytes())
+            found = json.loads(_content(folder / _JOURNAL))
             made = cls(
                 str(found["name"]), _read(found["ours"]), dict(found["old"]), str(found["last"]), _read(found["end"])
             )
-        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):  # or it was being written
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        return made if all(Path(one).name == one for one in (made.name, *made.old, *made.old.values())) else None
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # it was being written, or is not ours
+            return None
+        names = (made.name, *made.old, *made.old.values())
+        return made if all(map(_is_beside, names)) and "\0" not in made.last else None
 
     def is_complete(self, parent: Path) -> bool:
         """Say whether the last name is given."""
@@ -104,6 +114,19 @@ class _Journal:
         for old, name in self.old.items():
             if os.path.lexists(folder / old) and not os.path.lexists(parent / name):
                 os.replace(folder / old, parent / name)
+
+
+def _content(path: Path) -> bytes:
+    """Return what a journal holds; a pipe, a device and a link, which we make none of, are never read."""
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise ValueError
+    with open(os.open(path, os.O_RDONLY | _ITSELF), "rb") as stream:
+        return stream.read(_LONGEST)
+
+
+def _is_beside(name: str) -> bool:
+    """Say whether a name is that of a file beside the folder, not a way to somewhere else."""
+    return Path(name).name == name and name != os.pardir and "\0" not in name
 
 
 def _read(identity: Any) -> Identity | None:

@@ -34,6 +34,7 @@ _RECEIPT = {
     "sizes": SIZES, "subjects": [SUBJECT], "loss": str, "suppressed": whole, "rows": whole, "groups": whole,
     "k": whole,
     "people": whole, "protects": {"person": (None, str), "rows_per_person": whole}, "notes": [str],
+    "version": str, "digest": (None, str),
     "lift?": str, "least_lift?": str, "certainty?": str, "certainty_beside_one?": str,
 }  # fmt: skip
 

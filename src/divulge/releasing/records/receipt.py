@@ -367,8 +367,17 @@ class Receipt(Record):
         >>> Receipt.from_dict(receipt.to_dict()).rows
         4
         """
+        try:
+            return cls._of(found)
+        except DivulgeError:
+            raise
+        except Exception:  # what labels, levels or weights that do not fit together may raise is open-ended
+            raise DivulgeError.of(*_INCOMPLETE) from None
+
+    @classmethod
+    def _of(cls, found: Mapping[str, Any]) -> "Receipt":
         if not fits(found, RECEIPT):
-            raise DivulgeError.of("receipt", "have all its parts, each of its kind", "a part", "missing or malformed")
+            raise DivulgeError.of(*_INCOMPLETE)
         for asked in found.get("asked", ()):
             as_typed(asked)
         protects = found.get("protects", {"person": None, "rows_per_person": None})
@@ -407,6 +416,9 @@ class Receipt(Record):
         items = "".join(f"<li>{html.escape(printable(note))}</li>" for note in notes)
         head = f"{number_of(self.rows, 'row')} of {', '.join(map(repr, self.columns))} released"
         return f"<p>{html.escape(printable(head))}</p>{table}<ul>{items}</ul>"
+
+
+_INCOMPLETE = ("receipt", "have all its parts, each of its kind", "a part", "missing or malformed")
 
 
 def whom(protects: Mapping[str, Any]) -> str | None:
