@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
-from divulge.releasing.spark import known_by, quoted
+from divulge.releasing.spark import closed, known_by, quoted
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
 
@@ -28,6 +28,23 @@ def folder(people: pa.Table, tmp_path: Path) -> Path:
     for i in range(4):
         pq.write_table(people.slice(i * 10_000, 10_000), path / f"{i}.parquet")
     return path
+
+
+def test_a_new_session_is_reached_from_this_machine_alone() -> None:
+    from pyspark import SparkConf
+
+    conf = SparkConf(loadDefaults=False)
+    closed(conf)
+    found = dict(conf.getAll())
+    assert found["spark.ui.enabled"] == "false"
+    assert found["spark.authenticate"] == "true"
+    assert found["spark.driver.bindAddress"] == found["spark.driver.host"] == "127.0.0.1"
+    asked = SparkConf(loadDefaults=False).set("spark.ui.enabled", "true").set("spark.master", "local[2]")
+    closed(asked)
+    assert asked.get("spark.ui.enabled") == "true"
+    cluster = SparkConf(loadDefaults=False).set("spark.master", "yarn")
+    closed(cluster)
+    assert cluster.getAll() == [("spark.master", "yarn")]
 
 
 def test_counts_are_those_of_the_local_engine(spark: Any, folder: Path, tmp_path: Path) -> None:

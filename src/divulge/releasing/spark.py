@@ -152,9 +152,32 @@ def frame_of(table: Any) -> Any:
             "session, and give the DataFrame."
         )
     open_table(path)  # refuses what is missing, damaged, or of one type here and of another there
-    builder = require("pyspark.sql", "spark").SparkSession.builder
     with working(path.name):
-        return read(builder.getOrCreate(), path)
+        return read(_session(), path)
+
+
+def _session() -> Any:
+    """Return the session that runs, or a new one."""
+    spark, sql = require("pyspark", "spark"), require("pyspark.sql", "spark")
+    if "SPARK_REMOTE" in os.environ or sql.SparkSession.getActiveSession() is not None:
+        return sql.SparkSession.builder.getOrCreate()
+    spark.SparkContext.getSystemProperty("spark.master")  # which starts Java, with what the site has set
+    conf = spark.SparkConf()
+    closed(conf)
+    return sql.SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def closed(conf: Any) -> None:
+    """Let a new session on this machine be reached from this machine alone, with a secret, where nothing else is set.
+
+    Spark's page shows names of columns and files, and its ports take work, from whoever reaches them.
+    """
+    if not conf.get("spark.master", "local").startswith("local"):
+        return
+    here = {"spark.ui.enabled": "false", "spark.authenticate": "true", "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1"}  # fmt: skip
+    for name, value in here.items():
+        conf.setIfMissing(name, value)
 
 
 def read(session: Any, path: Path) -> Any:
