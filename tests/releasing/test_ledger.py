@@ -182,6 +182,27 @@ def test_a_ledger_by_url_is_a_file_of_the_call(url: str, tmp_path: Path) -> None
     assert len(dv.Ledger(book).entries()) == 1
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [("sqlite:///{}?nolock=1&uri=true", "options but"), ("sqlite:///file:{}?nolock=1&uri=true", "options but"),
+     ("sqlite:///file:{}?vfs=unix-none&uri=true", "options but"), ("sqlite:///{}?timeout=abc", "options but"),
+     ("sqlite:///file:{}?detect_types=3&uri=true", "options but"),
+     ("sqlite+nothing:///{}", "its driver installed")],
+)  # fmt: skip
+def test_a_url_opens_the_file_that_it_names_with_its_locks_or_nothing(url: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(dv.DivulgeError, match=said):
+        _spend(url.format(tmp_path / "kept.db"))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}?uri=true&mode=rwc", "sqlite:///{}?cache=shared&uri=true", *KEPT])
+def test_a_url_makes_one_private_file(url: str, tmp_path: Path) -> None:
+    _spend(url.format(tmp_path / "kept.db"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.db", "kept.db.key"]
+    assert not any(path.stat().st_mode & 0o077 for path in tmp_path.iterdir())
+    assert len(dv.Ledger(tmp_path / "kept.db").entries()) == 1
+
+
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:q?mode=memory&uri=true"])
 def test_a_ledger_that_forgets_keeps_no_budget(url: str) -> None:
     with pytest.raises(dv.DivulgeError, match="must be one that lasts; it is in memory"):

@@ -50,13 +50,9 @@ class Database:
             raise DivulgeError.of("ledger", WHERE, "it", "not") from None
         self.lasts = not sqlite or self.file is not None
         self.writable = self.file is None or _may_be_written(self.file, url)
-        if self.file is not None:
-            _private_file(self.file, self.writable)
         shown = url
-        if self.file is not None and not self.writable:
-            url = sql.URL.create(
-                "sqlite", database=f"file:{quote(str(self.file))}", query={"mode": "ro", "uri": "true"}
-            )
+        if self.file is not None:
+            url = _url_of(sql, url, self.file, self.writable)
         options = {} if sqlite else {"isolation_level": "SERIALIZABLE"}
         try:
             # Each transaction closes its connection, but for a database that lives in one.
@@ -64,6 +60,8 @@ class Database:
             self.engine = sql.create_engine(url, **options, poolclass=pool)
         except Exception:
             raise DivulgeError.of("ledger", WHERE, "it", "not") from None
+        if self.file is not None:
+            _private_file(self.file, self.writable)
         self.url = shown
         self.attempts = 1 if sqlite else _ATTEMPTS
         if sqlite:
@@ -251,6 +249,21 @@ def _file_of(url: Any) -> Path | None:
         if "memory" in asked.get("mode", ()) or "memdb" in asked.get("vfs", ()):
             return None
     return Path(database).absolute() if database not in ("", ":memory:") else None
+
+
+_OPTIONS = {"uri", "mode", "cache", "immutable"}
+"""What the URL of an SQLite file may say; what else there is opens another file, or turns its locks off."""
+
+
+def _url_of(sql: Any, url: Any, file: Path, writable: bool) -> Any:
+    """Return the URL of exactly this file, with the locks of SQLite: whatever another one says opens nothing else."""
+    asked = parse_qs(urlsplit(url.database or "").query) | url.normalized_query
+    for name in sorted(asked.keys() - _OPTIONS):
+        said = f"have no options but {', '.join(sorted(_OPTIONS))} in the URL of a file"
+        raise DivulgeError.of("ledger", said, "one", repr(name)[:60])
+    if writable:
+        return url.set(database=str(file), query={})
+    return sql.URL.create("sqlite", database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true"})
 
 
 _CAUSES = {
