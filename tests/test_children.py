@@ -20,11 +20,13 @@ import pytest
 import xlsxwriter
 
 import divulge as dv
-from divulge import children, staging, stopping
+from divulge import children, kernels, staging, stopping
 from divulge.app.jobs import Job, get_ready
 from divulge.app.work import ingest
+from divulge.extras import require
 from divulge.publishing.counting import tables
 from divulge.releasing.output import places
+from divulge.releasing.records.database import data_folder
 
 ROOT = Path(__file__).parent
 DIVULGE = [str(Path(sys.executable).with_name("divulge"))]
@@ -99,6 +101,7 @@ def test_the_app_and_its_work_look_into_no_working_folder(planted: Path) -> None
 import multiprocessing
 from divulge.app.jobs import Job, get_ready
 from divulge.app.work import ingest
+from divulge.extras import require
 get_ready()
 job = Job.start(ingest, {"path": "t.xlsx", "name": "t", "options": {}, "into": "into.parquet"})
 assert job.wait(100)
@@ -118,6 +121,7 @@ def test_the_server_of_jobs_starts_where_temporary_files_have_a_long_path(tmp_pa
     script = """
 from divulge.app.jobs import Job, get_ready
 from divulge.app.work import ingest
+from divulge.extras import require
 job = Job.start(ingest, {"path": "t.csv", "name": "t", "options": {}, "into": "into.parquet"})
 assert job.wait(100)
 print(job.error, job.result["rows"])
@@ -394,3 +398,55 @@ def test_little_memory_is_no_answer(line: list[str], megabytes: int, tmp_path: P
         assert [path.name for path in tmp_path.iterdir()] == ["t.csv"], done.stderr
     else:
         assert json.loads((tmp_path / f"{words.split()[words.split().index('-o') + 1][0]}.receipt.json").read_text())
+
+
+# --- settings that libraries look for in the working folder
+
+
+def test_settings_beside_a_table_compile_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba unpickles what lies in the folder that a file beside the table names."""
+    monkeypatch.setattr(kernels, "_compiled", {})
+    monkeypatch.chdir(tmp_path)
+    Path(".numba_config.yaml").write_text("cache_dir: planted\n")
+    assert kernels.fastest(kernels.draw, 10**10) is None
+    assert not kernels._compiled
+
+
+def test_settings_beside_a_table_draw_nothing(tmp_path: Path) -> None:
+    """A `matplotlibrc` may ask for LaTeX, with a preamble of its own."""
+    import matplotlib as mpl
+
+    from divulge.cli.common import draw
+    from divulge.reporting.reports.pictures import as_address
+
+    class Plotted:
+        def plot(self) -> Any:
+            from matplotlib.figure import Figure
+
+            axes = Figure().subplots()
+            axes.plot([0, 1])
+            seen.append(mpl.rcParams["text.usetex"])
+            return axes
+
+    seen: list[bool] = []
+    with mpl.rc_context({"text.usetex": True, "text.latex.preamble": r"\input{planted}"}):
+        draw(Plotted(), tmp_path / "p.svg", force=False)
+        as_address(lambda axes: seen.append(mpl.rcParams["text.usetex"]), (2, 1))
+    assert seen == [False, False]
+    assert (tmp_path / "p.svg").exists()
+
+
+def test_a_library_that_cannot_be_loaded_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "planted_library.py").write_text("raise UnicodeError('secret')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(dv.DivulgeError, match=r"`planted_library` cannot be loaded \(UnicodeError\)"):
+        require("planted_library", "plot")
+
+
+@pytest.mark.parametrize("given", ["", "relative", "./relative", "~/none"])
+def test_a_ledger_is_the_same_in_every_folder(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_DATA_HOME", given)
+    monkeypatch.chdir(tmp_path)
+    assert data_folder() == tmp_path / "home" / ".local" / "share" / "divulge"
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]

@@ -53,8 +53,9 @@ def search_path() -> list[str]:
 
 
 def isolate() -> None:
-    """Look for no module in the working folder from here on."""
+    """Look for no module in the working folder from here on, nor for one that the environment draws pictures with."""
     sys.path[:] = search_path()
+    os.environ.pop("MPLBACKEND", None)
 
 
 def command(module: str) -> list[str]:

@@ -1,5 +1,7 @@
 """Optional libraries: imported where they are used, with one message when they are missing."""
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,6 +23,11 @@ def require(module: str, extra: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise _missing(module, extra) from error
+    except Exception as error:  # what a library does with its settings, or without its own libraries, is open-ended
+        raise DivulgeError(
+            f"`{module}` cannot be loaded ({type(error).__name__}). Hint: its installation is damaged, or what the "
+            "environment or a file of settings tells it."
+        ) from error
 
 
 def require_elsewhere(module: str, extra: str) -> None:
@@ -69,6 +76,16 @@ def _silent() -> type:
             super().enableCallbacks()
 
     return Silent
+
+
+def own_style(style: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Return what a picture is drawn in: the defaults of matplotlib and a style, whatever a `matplotlibrc` says.
+
+    One in the working folder, which may lie beside a table that somebody sent, can ask for programs to be run.
+    """
+    plot = require("matplotlib", "plot")
+    usual = {name: value for name, value in plot.rcParamsDefault.items() if name != "backend"}
+    return plot.rc_context({**usual, **style})
 
 
 def drawable(ax: Any = None, size: tuple[float, float] = (6.4, 4.4)) -> Any:

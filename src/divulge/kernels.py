@@ -4,6 +4,7 @@ They are written as plain Python, without branches inside the innermost loop, so
 was compiled is kept on disk, so that a later process only loads it.
 """
 
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -34,7 +35,15 @@ def fastest(loop: Loop, entries: int) -> Loop | None:
     if known is not None:
         return known
     _asked[loop] = _asked.get(loop, 0) + entries + _CALL
-    return compiled(loop) if _asked[loop] >= PAYS and find_spec("numba") is not None else None
+    return compiled(loop) if _asked[loop] >= PAYS and find_spec("numba") is not None and not _is_told() else None
+
+
+_SETTINGS = ".numba_config.yaml"
+
+
+def _is_told() -> bool:
+    """Say whether the working folder tells Numba where compiled loops are: they are unpickled, and may be anybody's."""
+    return os.path.lexists(_SETTINGS)
 
 
 def compiled(loop: Loop) -> Loop:

@@ -13,7 +13,7 @@ import typer
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.extras import own_style, require
 from divulge.files.formats import CHANNEL, CHANNELS, TABLE, listed
 from divulge.files.opening import name_of, refuse_taken, replacing
 from divulge.model.shown import printable, printable_json, printable_lines, promised, reached
@@ -166,15 +166,15 @@ def draw(subject: Any, path: Path, *, force: bool, private: bool = False, **opti
     refuse_taken(path, force)
     matplotlib = require("matplotlib", "plot")
     matplotlib.use("Agg")
-    with matplotlib.rc_context({"font.family": _families()}):
+    with own_style({"font.family": _families()}):
         figure = subject.plot(**options).figure
-    known = figure.canvas.get_supported_filetypes()
-    kind = path.suffix.removeprefix(".").lower()
-    if kind not in known:
-        raise DivulgeError(f"{name_of(path)}: must have a name that ends in one of .{', .'.join(known)}.")
-    with replacing(path, private=private, force=force) as stream, warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        figure.savefig(stream, format=kind, dpi=150)
+        known = figure.canvas.get_supported_filetypes()
+        kind = path.suffix.removeprefix(".").lower()
+        if kind not in known:
+            raise DivulgeError(f"{name_of(path)}: must have a name that ends in one of .{', .'.join(known)}.")
+        with replacing(path, private=private, force=force) as stream, warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            figure.savefig(stream, format=kind, dpi=150)
     if any("missing from font" in str(one.message) for one in told):
         note(
             "some letters of the labels are in no font of this machine: boxes stand for them. Hint: install Noto Sans."

@@ -190,7 +190,9 @@ KEY = ".key"
 def data_folder() -> Path:
     """Return the folder for what is kept of this user, made where it is not there."""
     try:
-        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "divulge"
+        given = os.environ.get("XDG_DATA_HOME", "")
+        # one that is relative would be another ledger in each folder; the specification has it ignored
+        folder = (Path(given) if os.path.isabs(given) else Path.home() / ".local" / "share") / "divulge"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "there is no home folder"

@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from divulge.extras import require
+from divulge.extras import own_style, require
 from divulge.measures.pictures.plots import pointwise
 from divulge.measures.pointwise.by_outcome import Pointwise
 
@@ -31,10 +31,9 @@ def as_address(draw: Callable[[Any], Any], size: tuple[float, float]) -> str:
     >>> as_address(lambda ax: ax.plot([0, 1]), (2, 1))[:26]
     'data:image/svg+xml;base64,'
     """
-    plot, figures = require("matplotlib", "plot"), require("matplotlib.figure", "plot")
+    figures = require("matplotlib.figure", "plot")
     buffer = io.BytesIO()
-    plain = {name: value for name, value in plot.rcParamsDefault.items() if name != "backend"}
-    with plot.rc_context({**plain, **_STYLE}):
+    with own_style(_STYLE):
         figure = figures.Figure(figsize=size)
         axes = figure.subplots()
         draw(axes)
