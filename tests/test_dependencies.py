@@ -2,12 +2,17 @@
 
 import importlib.util
 import re
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from divulge.extras import highs
 
@@ -99,6 +104,32 @@ def test_the_lock_file_has_what_the_app_needs_with_hashes() -> None:
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), (
             f"`make lock`: {requirement}"
         )
+
+
+def _here(lock: str) -> dict[str, tuple[Version, Version]]:
+    """Return what a lock file names for this system and is installed: (locked, installed)."""
+    found: dict[str, tuple[Version, Version]] = {}
+    for name, version, marker in re.findall(r"^([\w.-]+)==([\w.]+)(?: ; ([^\\\n]+))?", lock, re.MULTILINE):
+        if not marker or Marker(marker.strip()).evaluate():
+            with suppress(PackageNotFoundError):
+                found[name] = (Version(version), Version(installed(name)))
+    return found
+
+
+def test_the_suite_runs_with_versions_no_older_than_the_newest_that_were_locked() -> None:
+    """So that what the lock file gives to users has been through the tests, or is older than what has."""
+    here = _here(LOCK)
+    assert len(here) > 30
+    older = {name: versions for name, versions in here.items() if versions[1] < versions[0]}
+    assert not older, "pip install --upgrade -e '.[all,dev]'"
+    assert _here("numpy==9999 \\")["numpy"][1] < Version("9999")
+
+
+def test_what_the_suite_runs_with_is_allowed() -> None:
+    for requirement in DIRECT.values():
+        with suppress(PackageNotFoundError):
+            version = installed(requirement.name)
+            assert requirement.specifier.contains(version, prereleases=True), f"{requirement}: {version} is installed"
 
 
 def test_the_lock_file_names_no_place() -> None:
