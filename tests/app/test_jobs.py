@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from divulge.app import jobs
 from divulge.app.jobs import LOADED, Job
 from divulge.app.sessions import MOST, Sessions
 from divulge.errors import DivulgeError
@@ -89,6 +90,20 @@ def test_a_job_ends_when_asked(tmp_path: Path) -> None:
     assert job.wait(60)
     assert "Nothing was published" in str(job.error)
     assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_so_many_jobs_work_at_a_time_and_others_wait_for_their_turn(tmp_path: Path) -> None:
+    started = [Job.start(forever, {"path": str(tmp_path / str(i))}) for i in range(jobs.MOST + 3)]
+    try:
+        while len(list(tmp_path.iterdir())) < jobs.MOST:
+            assert not started[0].wait(0.01)
+        assert not started[-1].wait(0.5)
+        assert len(list(tmp_path.iterdir())) == jobs.MOST
+    finally:
+        for job in reversed(started):
+            job.cancel()
+    assert all(job.wait(60) for job in started)
+    assert len(list(tmp_path.iterdir())) == jobs.MOST, "what was stopped while it waited began"
 
 
 def test_the_same_question_is_asked_once_and_another_one_ends_it(tmp_path: Path) -> None:

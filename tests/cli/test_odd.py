@@ -85,7 +85,7 @@ PLAIN = ["-o", "out.csv", "--no-ledger", "--per-row"]
         "release t.csv --column x --mechanism randomized-response --ratio {}",
         "release t.csv --column x --mechanism {}.csv",
         "generalize t.csv --known x --guarantee k=1 --suppress {}",
-        "generalize t.csv --known n --guarantee k=1 --ladder n={}",
+        "generalize t.csv --known n --guarantee k=1 --group n={}",
         "generalize t.csv --known x --guarantee pml={}",
         "publish t.csv --sum n:0:{} --guarantee dp=1",
         "publish t.csv --sum n:0:90:{} --guarantee dp=1",

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from contextlib import suppress
 from dataclasses import MISSING, fields, replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
+from support import watched_powers
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -234,3 +236,38 @@ def test_a_promise_with_distances_is_no_promise_of_a_release() -> None:
     dv.assess(table.append_column("out", table["cell"]), known=["out"], secret="cell").holds(
         [dv.MetricPrivacy(1, grid)]
     )
+
+
+WRONG = [None, "", "\0", "1e999999999", -1, 10**400, 1.5, True, [], [None], ["\0"], {}, {"a": None},
+         {"secrets": ["a"], "probabilities": ["1e999999999"]}, {"secrets": ["a"], "least": "1e999999999"},
+         {"center": {"a": 1}, "radius": "1e999999999"}]  # fmt: skip
+
+
+@pytest.mark.parametrize("action", RECORDS)
+def test_an_option_of_another_kind_is_read_or_refused_in_words(action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each option of a file in turn; no text of it is written out as a power of ten."""
+    written_out = watched_powers(monkeypatch)
+    asked = RECORDS[action](**LEAST[action]).to_dict()
+    for name in RECORDS[action].options():
+        for value in WRONG:
+            with suppress(dv.DivulgeError):
+                Request.from_dict(asked | {name: value})
+            assert not written_out, (name, value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"archive": 1}, {"delimiter": 3}, {"delimiter": "\0"}, {"encoding": ["x"]}, {"limits": 1.5}, {"sheet": 0},
+     {"time_limit": 10**400}, {"footer": 1.5}, {"force": "yes"}, {"keep": [1]}, {"receipt": {}}],
+)  # fmt: skip
+def test_a_request_that_was_edited_is_refused_by_its_option(
+    wrong: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("faith\n" + "a\nb\n" * 9)
+    asked = Release(source="t.csv", sink="out.csv", **LEAST["release"], per_row=True).to_dict()
+    Path("r.json").write_text(json.dumps(asked | wrong))
+    found = CliRunner().invoke(app, ["run", "r.json"])
+    (name,) = wrong
+    assert (found.exit_code, f"`{name}` must be" in found.stderr) == (2, True), found.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "t.csv"]

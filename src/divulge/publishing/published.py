@@ -323,7 +323,7 @@ def receipt_in(found: Any, name: str) -> "Published | Receipt | dict[str, Any]":
 def require_consistent(found: Mapping[str, Any], name: str) -> None:
     """Refuse a paper with a receipt in which something does not follow from the rest; codebooks have no numbers."""
     receipt = found.get("receipt", found)
-    if "checksum" in receipt and _form(receipt) in (FORMAT, GROUPS, *READ):
+    if isinstance(receipt, dict) and "checksum" in receipt and _form(receipt) in (FORMAT, GROUPS, *READ):
         receipt_in(receipt, name)
 
 

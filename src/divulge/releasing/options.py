@@ -4,15 +4,18 @@ import io
 import json
 import math
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.files.channels import as_json
+from divulge.files.opening import kind
 from divulge.guarantees.catalog import as_guarantee, parse
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.metric import MetricPrivacy
@@ -98,6 +101,38 @@ def _channel_of(value: Any) -> Channel | None:
     held = getattr(value, "channel", value)
     found = (held, getattr(held, "exact", None))
     return next((one for one in found if isinstance(one, Channel)), None)
+
+
+_KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    str: ("text", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("a whole number", lambda value: type(value) is int),
+    float: ("a number", lambda value: isinstance(value, str) or (type(value) in (int, float) and _is_double(value))),
+    Sequence: ("a list of texts", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value)),
+}
+"""Type of a field -> what JSON has in its place; a fraction, or a rate with its unit, stands there as text."""
+
+
+def _is_double(number: float) -> bool:
+    return abs(number) <= sys.float_info.max
+
+
+def require_kind(name: str, value: Any, hint: Any) -> None:
+    """Refuse what a file says of a field whose types do not include it; fields of any type are read elsewhere.
+
+    Examples
+    --------
+    >>> require_kind("sheet", 3, str | None)
+    Traceback (most recent call last):
+    divulge.errors.DivulgeError: `sheet` must be text; it is a number.
+    """
+    several = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    types = [get_origin(one) or one for one in several]
+    if value is None and NoneType in several:
+        return
+    wanted = [_KINDS[one] for one in types if one in _KINDS]
+    if wanted and not any(fits(value) for _, fits in wanted):
+        raise DivulgeError.of(name, f"be {' or '.join(said for said, _ in wanted)}", "it", kind(value))
 
 
 def read(value: Any) -> Any:

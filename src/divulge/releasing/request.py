@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast, get_args, get_origin, get_type_hints
 
 from divulge import __version__
-from divulge.errors import DivulgeError, InputFileError, did_you_mean
+from divulge.errors import DivulgeError, did_you_mean
 from divulge.files.channels import as_json
 from divulge.files.forms import fits
 from divulge.files.opening import name_of, naming, replacing
@@ -21,7 +21,7 @@ from divulge.files.tables.tidying import columns_of, group_texts, rules_of
 from divulge.late import late
 from divulge.model.record import Record
 from divulge.model.shown import printable_json
-from divulge.releasing.options import EngineName, Option, read, written
+from divulge.releasing.options import EngineName, Option, read, require_kind, written
 from divulge.units import Unit, nats_per
 
 FORMAT = "divulge request 1"
@@ -294,10 +294,18 @@ class Request(Recording, Writing, Reading, Protecting):
             if name not in made.options():
                 raise DivulgeError.of("request", "have known options", "one", repr(name)[:60],
                                       did_you_mean(name, made.options()).strip())  # fmt: skip
+        hints = get_type_hints(made)
+        for name, value in found.items():
+            require_kind(name, value, hints[name])
         lacking = [f.name for f in fields(made) if f.default is MISSING and f.name not in found]
         if lacking:
             raise DivulgeError.of("request", f"have the option {lacking[0]!r}", "it", "absent")
-        return made(**{name: read(value) for name, value in found.items()})
+        try:
+            return made(**{name: read(value) for name, value in found.items()})
+        except DivulgeError:
+            raise
+        except Exception:  # what parts of an object that are not of their kind raise is open-ended
+            raise DivulgeError.of("request", "have options each of its kind", "one", "of another") from None
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the request as JSON; the file appears whole or not at all.
@@ -328,10 +336,7 @@ class Request(Recording, Writing, Reading, Protecting):
         """
         found = as_json.read_document(path)
         with naming(name_of(Path(path))):
-            try:
-                return Request.from_dict(found)
-            except TypeError:
-                raise InputFileError("must have options each of its kind; one is of another.") from None
+            return Request.from_dict(found)
 
     def command(self) -> str:
         """Return the request as a command, with every option.

@@ -235,7 +235,7 @@ def _dialect(content: Content, settings: Settings) -> tuple[Dialect, list[str]]:
         if delimiter != usual:
             options.append("--delimiter")
     delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-    if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
+    if len(delimiter) != 1 or delimiter in '"\r\n\0' or not delimiter.isascii():
         raise DivulgeError.of("delimiter", "be one character of ASCII, and no quote", "it", repr(delimiter))
     decimal = settings.decimal
     if decimal is None:
