@@ -1,6 +1,7 @@
 """The ledger: sound sums, budgets kept before a row is drawn, and two writers that cannot both spend."""
 
 import math
+import os
 import sqlite3
 import subprocess
 import sys
@@ -201,6 +202,14 @@ def test_a_url_makes_one_private_file(url: str, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.db", "kept.db.key"]
     assert not any(path.stat().st_mode & 0o077 for path in tmp_path.iterdir())
     assert len(dv.Ledger(tmp_path / "kept.db").entries()) == 1
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a folder", "a device"])
+def test_a_key_that_is_no_file_is_named_and_not_waited_for(kind: str, tmp_path: Path) -> None:
+    key = tmp_path / "kept.db.key"
+    {"a pipe": lambda: os.mkfifo(key), "a folder": key.mkdir, "a device": lambda: key.symlink_to("/dev/zero")}[kind]()
+    with pytest.raises(dv.DivulgeError, match=rf"the key of the ledger, kept.db.key: .*is {kind}"):
+        _spend(tmp_path / "kept.db")
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:q?mode=memory&uri=true"])

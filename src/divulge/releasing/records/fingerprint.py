@@ -22,7 +22,7 @@ import numpy as np
 from divulge import staging
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
-from divulge.files.opening import regular
+from divulge.files.opening import naming, regular
 
 SKETCH = 1024
 """Rows of a sketch (bottom-k MinHash): a share of 1 in 200 of the larger table is met by about five of them."""
@@ -72,7 +72,7 @@ class Key:
                         os.link(beside, path)  # whole or not at all, and never over another writer's
             if not path.exists():
                 return None
-            with regular(path) as stream:
+            with naming(f"the key of the ledger, {name}"), regular(path) as stream:
                 secret = stream.read(33)
         except OSError as error:
             raise DivulgeError(
