@@ -103,6 +103,27 @@ def test_nothing_bounds_a_loss_without_end(subject: Any) -> None:
     assert loss.delta(900.0) > 0 < loss.tail(900.0)
 
 
+@pytest.mark.parametrize(("size", "alpha"), [(2, 64.0), (3, 33.5)])
+def test_groups_are_covered_by_noise_of_one_that_moves_that_far(size: int, alpha: float) -> None:
+    found = compose((DISCRETE, 2)).group(size)
+    with mpmath.workdps(40):
+        expected = 2 * renyi(law(1.0, size, 1.0, -int(alpha * size) - 20, size + 20), alpha)
+    assert found.renyi(alpha) == pytest.approx(expected, rel=1e-9)
+    assert found.pure_epsilon == math.inf == found.epsilon(0.0).lower
+    assert found.delta(900.0).upper > 0
+    with pytest.raises(dv.DivulgeError, match="group"):
+        compose(SAMPLED).group(size)
+
+
+def test_samples_of_a_fixed_size_have_no_largest_loss_and_are_never_below_a_part_of_them() -> None:
+    """A record replaced is one removed and one added: by data processing both samples of one record lie below."""
+    for alpha in (64.0, 128.0, 256.0):
+        assert renyi_dp(FIXED, alpha).value >= max(loss.renyi(alpha) for loss in SAMPLED.losses()) - 1e-9
+    assert renyi_dp(FIXED, 128.0).value == pytest.approx(61.68, abs=0.005)
+    assert not ADP(40, 0).holds_for(FIXED).holds
+    assert compose((FIXED, 2)).renyi(64.0) == pytest.approx(2 * renyi_dp(FIXED, 64.0).value, rel=1e-12)
+
+
 def test_the_largest_loss_of_a_record_added_is_its_limit() -> None:
     """log P / ((1 - r) P + r Q) tends to -log(1 - r), however wide the noise and narrow what doubles list of it."""
     for sigma in (0.5, 20.0, 2000.0):

@@ -249,6 +249,20 @@ def test_all_queries_give_the_whole_divergence(divergence):
     assert found.upper == pytest.approx(expected, rel=1e-8)
 
 
+def test_which_f_a_conjugate_is_of_matters_where_a_class_has_no_constants():
+    """Of h = w 1[first] f = r log r - r + 1 is best at w = log 3; r log r, which is another f, at 1 + log 3."""
+    rows, first = [[0.75, 0.25], [0.25, 0.75]], np.array([[1.0], [0.0]])
+    ours = 0.75 * math.log(3) - 0.25 * (3 - 1)
+    other = 0.75 * (1 + math.log(3)) - 0.25 * 3 - 0.75 / math.e
+    assert (round(ours, 3), round(other, 3)) == (0.324, 0.548)
+    found = dv.dp.capacity_bounded(rows, first, "kl")
+    assert found.value == pytest.approx(ours, rel=1e-12)
+    assert found.value <= found.upper <= ours * (1 + 1e-9)
+    whole = dv.dp.capacity_bounded(rows, np.column_stack([first, np.ones(2)]), "kl").value
+    assert whole == pytest.approx(0.5 * math.log(3), rel=1e-9)  # with constants it is the divergence, by either f
+    assert "conjugate of the f" in dv.dp.capacity_bounded.__doc__
+
+
 @pytest.mark.thin
 @pytest.mark.parametrize("divergence", ["kl", "chi-squared", "hellinger"])
 @pytest.mark.parametrize("radius", [0.2, 1.0, math.inf])

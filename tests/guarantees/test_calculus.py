@@ -10,6 +10,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from support import THOROUGH, some
 
 import divulge as dv
@@ -319,3 +320,52 @@ def test_without_a_theorem_a_kind_is_unknown() -> None:
     answer = dv.PML(1).implies(dv.LDP)
     assert not answer.vacuous
     assert str(answer).startswith("unknown: ")
+
+
+def one_try(kind: str, epsilon: float, p: list[float]) -> float:
+    """Return the largest min-entropy leakage under a guarantee: a program over channels whose outcomes are guesses."""
+    n, rows = len(p), []
+    for x, y in itertools.product(range(n), range(n)):
+        own, mean = np.zeros((n, n)), np.zeros((n, n))
+        own[x, y], mean[:, y] = 1.0, p
+        if kind in ("pml", "lip"):
+            rows.append(own - math.exp(epsilon) * mean)
+        if kind in ("pmc", "lip"):
+            rows.append(math.exp(-epsilon) * mean - own)
+        if kind == "ldp":
+            rows += [own - math.exp(epsilon) * np.roll(own, k, axis=0) for k in range(1, n)]
+    gain = np.diag(p).ravel()
+    sums = np.kron(np.eye(n), np.ones((1, n)))
+    found = linprog(-gain, np.array([row.ravel() for row in rows]), np.zeros(len(rows)), sums, np.ones(n), (0, 1))
+    return math.log(-found.fun / max(p))
+
+
+PRIORS = [["1/1000", "999/1000"], ["1/10", "9/10"], ["1/10", "2/10", "7/10"]]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+@pytest.mark.parametrize("given", [dv.PML(5), dv.PML("0.3"), dv.PMC(1), dv.LIP("0.3"), dv.LDP(1), dv.LDP(5)], ids=str)
+def test_averages_use_what_a_known_prior_leaves_each_secret(given: dv.Guarantee, prior: list[str]) -> None:
+    """One try is that of a program; mutual information is that of a design for two secrets, and near it for three."""
+    p = [float(F(v)) for v in prior]
+    guessed = given.implies(dv.guarantees.MinEntropyLeakage, prior=prior).epsilon
+    assert float(guessed) == pytest.approx(one_try(given.kind, float(given.epsilon), p), abs=1e-9)
+    told, best = given.implies(dv.guarantees.MutualInformation, prior=prior).epsilon, dv.design(prior, given)
+    assert best.utility * (1 - 1e-12) <= told <= best.utility * (1 + 1e-9 if len(p) == 2 else 1.31)
+
+
+def test_averages_with_a_known_prior_in_numbers() -> None:
+    """Publishing tells (1/1000, 999/1000) one try log 1000/999; before e^-5 of 1/1000 nobody guesses the rare one."""
+    kinds = dv.guarantees
+    for given, prior in ((dv.PML(5), PRIORS[0]), (dv.LDP(1), PRIORS[1])):
+        assert given.implies(kinds.MinEntropyLeakage, prior=prior).epsilon < 1e-90
+    with mp.workdps(40):
+        low, high = (1 / (mp.mpf(9) / 10 * mp.e**s + mp.mpf(1) / 10) / 10 for s in (1, -1))
+        share = (mp.mpf(1) / 10 - low) / (high - low)
+
+        def entropy(q: Any) -> Any:
+            return -q * mp.log(q) - (1 - q) * mp.log(1 - q)
+
+        truth = entropy(mp.mpf(1) / 10) - share * entropy(high) - (1 - share) * entropy(low)
+    found = dv.LDP(1).implies(kinds.MutualInformation, prior=PRIORS[1]).epsilon
+    assert truth <= found <= truth * (1 + mp.mpf("1e-15"))

@@ -259,3 +259,14 @@ def test_remedies_do_beside_those_that_are_named_and_no_others() -> None:
                 if getattr(eased, name) > getattr(asked, name):
                     lower = replace(eased, **{name: float(getattr(eased, name)) * (1 - 1e-4)})
                     assert least_error(p, [lower, *others]) > wanted
+
+
+@pytest.mark.parametrize(("size", "wanted"), [(3, 0.95), (4, 0.97), (8, 0.99)][: few(3, 1)])
+def test_both_bounds_of_a_remedy_are_as_low_as_can_be_by_symmetry(size: int, wanted: float) -> None:
+    """Of equal secrets the mean over all orders is no worse: h on the diagonal, lifts N h and N (1 - h) / (N - 1)."""
+    (clash,) = refused([f"1/{size}"] * size, dv.ALIP(0.5, 0.3), utility="hamming", at_least=wanted).conflicts
+    (eased,) = clash.remedies
+    least = -math.log(size * (1 - wanted) / (size - 1)), math.log(size * wanted)
+    for level, low in zip((eased.lower, eased.upper), least, strict=True):
+        assert low <= level <= low * (1 + 1e-5)
+    assert eased.lower > eased.upper

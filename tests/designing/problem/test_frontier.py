@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.designing.tradeoff import families
@@ -42,6 +43,20 @@ def test_least_epsilon_has_a_closed_form_for_two_equal_secrets() -> None:
         fewer = dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="error", at_most=1 - share)
         assert fewer.epsilon == pytest.approx(found.epsilon, rel=1e-6)
     assert dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="hamming", at_least=0.5).epsilon == 0
+
+
+@pytest.mark.parametrize("more", [0.0, -1e-15, 1e-15][: few(3, 1)])
+def test_on_a_plateau_least_epsilon_says_where_nothing_is_decided(more: float) -> None:
+    """Half of the secrets told apart are 1/2 of total variation from log 2 on, and no more for long."""
+    found = dv.least_epsilon([0.5, 0.3, 0.2], dv.PML, utility="total-variation", at_least=0.5 + more)
+    assert found.lower <= math.log(2) <= found.epsilon
+    assert dv.design([0.5, 0.3, 0.2], dv.PML(found.lower), utility="total-variation").bound < 0.5 + more
+    assert found.design.utility >= 0.5 + more
+    assert found.undecided == found.epsilon - found.lower
+    assert ("nothing is decided" in repr(found)) == (found.undecided > 1e-6)
+    steep = dv.least_epsilon([0.5, 0.3, 0.2], dv.PML, utility="total-variation", at_least=0.45)
+    assert steep.undecided < 1e-6
+    assert "decided" not in repr(steep)
 
 
 @pytest.mark.parametrize(
