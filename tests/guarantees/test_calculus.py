@@ -15,8 +15,12 @@ from support import THOROUGH, some
 
 import divulge as dv
 from divulge.guarantees.calculus.context import Context
-from divulge.guarantees.calculus.implication import consequences
+from divulge.guarantees.calculus.implication import consequences, implied
+from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import KINDS
+from divulge.guarantees.parameters import PARAMETERS
+from divulge.guarantees.theorems import THEOREMS
+from divulge.guarantees.theorems.tables import TABLES
 
 
 def cost(e: Any, p: Any) -> Any:
@@ -369,3 +373,76 @@ def test_averages_with_a_known_prior_in_numbers() -> None:
         truth = entropy(mp.mpf(1) / 10) - share * entropy(high) - (1 - share) * entropy(low)
     found = dv.LDP(1).implies(kinds.MutualInformation, prior=PRIORS[1]).epsilon
     assert truth <= found <= truth * (1 + mp.mpf("1e-15"))
+
+
+def of_size(kind: type[dv.Guarantee], size: Any, index: Any) -> dv.Guarantee | None:
+    """Return a guarantee with all its levels so far above their least, or None where no level may be."""
+    levels = {name: PARAMETERS[name].clamped(float(PARAMETERS[name].low + size)) for name in kind.bounded()}
+    try:
+        return kind(**levels, **index)
+    except dv.DivulgeError:
+        return None
+
+
+MET: dict[str, Any] = {"p_min": "1/10", "n": 3}
+CHOSEN = {"epsilon": 0.5, "delta": 0.01, "alpha": 2, "xi": 0.0, "f": "kl", "outside": 0.01, "order": 8, "omega": 8,
+          "degree": math.inf}  # fmt: skip
+"""Parameters that are chosen, none of them at an end."""
+LOSSES = [row for row in THEOREMS if row not in TABLES and not {dv.MetricPrivacy} & {*row.given, row.implies}]
+
+
+@pytest.mark.thin
+@pytest.mark.parametrize("row", [row for row in LOSSES if row.given], ids=lambda row: row.name)
+def test_where_a_row_leads_the_verdict_is_never_that_nothing_is_known(row: Theorem) -> None:
+    """Whatever the numbers: the largest levels that there are, of which hardly any row promises anything."""
+    index = [{name: CHOSEN[name] for name in kind.index} for kind in (*row.given, row.implies)]
+    huge = [of_size(kind, 1e4, own) for kind, own in zip(row.given, index, strict=False)]
+    assert all(huge)
+    known = {**MET, "uniform": True, "p_min": "1/3"} if "uniform" in row.needs else MET
+    if "prior" in row.needs:
+        known = {"prior": ["1/10", "2/10", "7/10"]}
+    found = implied([one for one in huge if one], row.implies, **known, **index[-1])
+    assert found or found.vacuous, str(found)
+
+
+@pytest.mark.thin
+@pytest.mark.parametrize("row", [row for row in LOSSES if row.given and row.needs], ids=lambda row: row.name)
+def test_without_what_a_row_needs_the_verdict_says_so_or_another_chain_leads_there(row: Theorem) -> None:
+    index = [{name: CHOSEN[name] for name in kind.index} for kind in (*row.given, row.implies)]
+    small = [of_size(kind, 1e-3, own) for kind, own in zip(row.given, index, strict=False)]
+    found = implied([one for one in small if one], row.implies, **index[-1])
+    if not found and not found.vacuous:
+        words = [CONDITIONS[name][0] for name in CONDITIONS if name in row.needs or name in ("p_min", "prior")]
+        assert any(word in str(found) for word in [*words, "more knowledge of the prior"]), str(found)
+
+
+VERDICTS: list[tuple[dv.Guarantee, Any, dict[str, Any], str]] = [
+    # given, asked, with what: whether it follows, or says nothing at these numbers, or nothing is known
+    (dv.PML(1e-6), dv.guarantees.RelaxedDP, {"n": 3, "delta": 0.01, "outside": 0.01}, "follows"),
+    (dv.PML(1), dv.guarantees.RelaxedDP, {"n": 3, "delta": 0.01, "outside": 0.01}, "vacuous"),
+    (dv.guarantees.TV(0.1), dv.guarantees.MaximalCostLeakage, {"n": 3}, "follows"),
+    (dv.guarantees.TV(0.9), dv.guarantees.MaximalCostLeakage, {"n": 3}, "vacuous"),
+    (dv.guarantees.KL(1000), dv.guarantees.MaximalCostLeakage, {"n": 3}, "vacuous"),
+    (dv.guarantees.BayesCapacity(1.01), dv.guarantees.RelaxedDP, {"n": 3, "delta": 0.05, "outside": 0.01}, "follows"),
+    (dv.guarantees.BayesCapacity(2.9), dv.guarantees.RelaxedDP, {"n": 3, "delta": 0.01, "outside": 0.01}, "vacuous"),
+    (dv.guarantees.TailPML(1, 0.1), dv.PML, {}, "vacuous"),
+    (dv.PMC(1000), dv.guarantees.AbsChi, {"n": 3, "alpha": 3}, "vacuous"),
+    (dv.guarantees.TV(1e-9), dv.guarantees.KL, {}, "vacuous"),
+    (dv.guarantees.TV(1e-9), dv.RDP, {"alpha": 2, "n": 3}, "vacuous"),
+    (dv.guarantees.ApproximateZCDP(0.01, 1e-9, 0.0), dv.guarantees.KL, {}, "vacuous"),
+    (dv.guarantees.MutualInformation(1e-9), dv.LDP, {"p_min": "1/3"}, "unknown"),
+    (dv.guarantees.BayesCapacity("1.001"), dv.LDP, {"n": 3}, "unknown"),
+    (dv.PML(1e-9), dv.LDP, {}, "unknown"),
+]
+
+
+@pytest.mark.parametrize(("given", "kind", "options", "verdict"), VERDICTS, ids=str)
+def test_what_follows_at_other_numbers_is_vacuous_and_what_at_none_unknown(
+    given: dv.Guarantee, kind: Any, options: dict[str, Any], verdict: str
+) -> None:
+    found = given.implies(kind, **options)
+    if isinstance(found, dv.Guarantee):
+        said = "follows" if any(getattr(found, name) < math.inf for name in found.bounded()) else "vacuous"
+    else:
+        said = "vacuous" if found.vacuous else "unknown"
+    assert said == verdict, str(found)

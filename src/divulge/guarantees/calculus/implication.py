@@ -12,10 +12,13 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.inverse import least_delta
 from divulge.guarantees.calculus.rationally import Rationally
-from divulge.guarantees.calculus.search import Index, Key, Known, closure, falling, tightest
+from divulge.guarantees.calculus.search import BETWEEN, Index, Key, Known, closure, falling, tightest
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.guarantee import Guarantee, Unknown, checked_index
+from divulge.guarantees.kinds.density import LDP
+from divulge.guarantees.kinds.divergences import FDivergence
+from divulge.guarantees.kinds.loss import KL, RDP, AbsChi
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.theorems import THEOREMS
 from divulge.model.shown import Shown
@@ -295,11 +298,24 @@ _GENERAL = (
 
 
 def _reachable(start: set[type[Guarantee]], granted: set[str], target: type[Guarantee]) -> set[type[Guarantee]]:
-    """Return the kinds that rows lead to when the conditions `granted` hold, whatever the values."""
-    rows = [t for t in THEOREMS if granted.issuperset(t.needs) and (not t.implies.index or t.implies is target)]
+    """Return the kinds that rows lead to when the conditions `granted` hold, whatever the values.
+
+    A kind whose parameter was chosen on the way has but one value of it from which a row leads back (a delta of 0 or an
+    order of +inf to pure privacy, an order of 2 to Renyi divergences), and that came from there: such rows count for
+    what was given.
+    """
+    rows = [t for t in THEOREMS if granted.issuperset(t.needs) and t.given]
+    rows = [t for t in rows if not t.implies.index or t.implies is target or t.implies in BETWEEN]
+    rows = [t for t in rows if start.issuperset(t.given) or not _leads_back(t)]
     reached = set(start)
     while True:
-        new = {t.implies for t in rows if t.given and reached.issuperset(t.given)} - reached
+        new = {t.implies for t in rows if reached.issuperset(t.given)} - reached
         if not new:
             return reached
         reached |= new
+
+
+def _leads_back(row: Theorem) -> bool:
+    """Return whether a row serves at one value alone of a parameter that is chosen on the way."""
+    pure = row.implies is LDP and not BETWEEN.keys().isdisjoint(row.given)
+    return pure or (row.implies in (KL, RDP, AbsChi) and not {FDivergence, AbsChi}.isdisjoint(row.given))
