@@ -17,6 +17,7 @@ from search import (
     records,
     rest,
     tables,
+    words,
 )
 from search.registry import CASES, COVERED
 
@@ -39,4 +40,5 @@ __all__ = [
     "records",
     "rest",
     "tables",
+    "words",
 ]
