@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from support import few
 
 import divulge as dv
+from divulge.designing.linear import score_program
+from divulge.designing.polytope.limits import limits_of
 from divulge.measures import L1Ball, LowerBounded
 
 SIZE = 4
@@ -156,3 +158,54 @@ def test_the_least_mean_over_a_set_is_that_of_its_least_prior(seed: int) -> None
         least = priors.least(values).tolist()
         mean = sum((Fraction(p) * v for p, v in zip(least, values.tolist(), strict=True)), Fraction(0))
         assert LEAST_MEAN[type(priors)][1](priors, values) == mean
+
+
+@pytest.mark.parametrize("asked", [("pml=0.6",), ("pml=0.6", "pmc=0.4"), ("alip=0.5:0.3",)], ids=str)
+@pytest.mark.parametrize("utility", ["hamming", "worst-hamming", "absolute-distance"])
+def test_one_row_for_what_is_least_stands_for_all_corners(asked: tuple[str, ...], utility: str) -> None:
+    """Given as a polytope, each of its corners has rows of its own in the program: the optimum is the same."""
+    n, least = 4, 0.15
+    corners = dv.measures.Polytope(-np.eye(n), np.full(n, -least))
+    merged, each = (dv.design(s, *asked, utility=utility) for s in (dv.measures.LowerBounded(n, least), corners))
+    assert merged.utility == pytest.approx(each.utility, rel=1e-7)
+    assert merged.bound == pytest.approx(each.bound, rel=1e-7)
+
+
+def test_the_program_for_many_values_has_no_rows_for_each_corner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a dense row for each outcome and corner 50 values took 50 s; one row for each outcome takes 1 s."""
+    sizes: list[int] = []
+    plain = score_program._loaded
+
+    def counted(highspy: Any, program: Any) -> Any:
+        sizes.append(sum(block.matrix.nnz for block in program.blocks.values()))
+        return plain(highspy, program)
+
+    monkeypatch.setattr(score_program, "_loaded", counted)
+    n = 20
+    dv.design(dv.measures.LowerBounded(n, 0.01), "pml=1", utility="worst-hamming")
+    assert len(sizes) <= 2
+    assert max(sizes) < 20 * n**2
+
+
+@pytest.mark.parametrize("seed", range(few(30, 6)))
+def test_any_dual_bounds_what_keeps_the_limits_under_every_corner(seed: int) -> None:
+    """Duals at random, and channels that are mixed with equal rows until they keep the limits under each corner."""
+    rng = np.random.default_rng(seed)
+    n, m = 3, 4
+    least = float(rng.uniform(0, 1 / n))
+    limits = limits_of([dv.ALIP(float(rng.uniform(0.1, 1)), float(rng.uniform(0.1, 1)))]).floats()
+    free, judge = np.array([1 - n * least]), rng.dirichlet(np.ones(n))[None, :]
+    scoring = score_program.Scoring(rng.normal(size=(n, m)), limits, np.full((1, n), least), judge, free=free)
+    dual = score_program.Dual(
+        rng.normal(size=n), rng.exponential(0.5, (1, m)), rng.exponential(0.5, (1, m)), 0.0, np.ones(1)
+    )
+    bound = score_program.bound_of(scoring, dual)
+    every = np.full((n, n), least) + np.eye(n) * free
+    for _ in range(40):
+        told, equal = rng.dirichlet(np.full(m, 0.3), size=n), rng.dirichlet(np.ones(m))
+        for share in np.linspace(1, 0, 21):
+            channel = share * told + (1 - share) * equal
+            q = every @ channel
+            if (channel.max(axis=0) <= limits.high * q).all() and (channel.min(axis=0) >= limits.low * q).all():
+                assert float((judge @ (channel * scoring.scores).sum(axis=1))[0]) <= bound + 1e-12
+                break

@@ -172,9 +172,10 @@ def _converged(
 ) -> tuple[Scoring, str, Solution]:  # fmt: skip
     """Return the last linear program and its solution; every bound holds, the last is the least."""
     n = len(priors.secrets)
-    guards = _distinct([priors.least(-row) for row in np.eye(n)])
-    judges = np.eye(n) if score.worst else guards
-    scoring = Scoring(unforbidden(scores, limits), limits, guards, judges, leads, floors)
+    corners = _distinct([priors.least(-row) for row in np.eye(n)])
+    judges = np.eye(n) if score.worst else corners
+    guards, free = _guards(priors, corners)
+    scoring = Scoring(unforbidden(scores, limits), limits, guards, judges, leads, floors, free)
     method = method if leads is None else "linear-program"
     for _ in range(_ROUNDS):
         name, solution = solution_of(scoring, effort, method)
@@ -187,10 +188,22 @@ def _converged(
             return scoring, name, solution
         scoring = replace(
             scoring,
-            guards=_distinct([*scoring.guards, *worse]),
+            guards=np.array([*scoring.guards, *worse]),
+            free=np.append(scoring.loose, np.zeros(len(worse))),
             judges=scoring.judges if score.worst else _distinct([*scoring.judges, *harder]),
         )
     return scoring, *solution_of(scoring, effort, method)
+
+
+def _guards(priors: PriorSet, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the priors that the program starts with, and the share of each that may lie on any secrets.
+
+    Where only the least probability is known one row stands for all corners, which are dense and as many as secrets.
+    """
+    if isinstance(priors, LowerBounded):
+        n, least = len(priors.secrets), float(priors.least_probability)
+        return np.full((1, n), least), np.array([max(0.0, 1 - n * least)])
+    return corners, np.zeros(len(corners))
 
 
 def _worse_guards(priors: PriorSet, limits: Limits, channel: np.ndarray) -> list[np.ndarray]:

@@ -38,7 +38,8 @@ class Infeasible(DivulgeError):
 class Scoring:
     """Scores to be large (N, M), -inf where an entry must be 0, the limits, and the priors that count.
 
-    The limits hold under each of `guards` (G, N); what counts is the least mean score over `judges` (J, N).
+    The limits hold under each of `guards` (G, N), of which a share `free` (G,) may lie on any secrets; what counts is
+    the least mean score over `judges` (J, N).
     """
 
     scores: np.ndarray
@@ -49,6 +50,13 @@ class Scoring:
     """Of outcomes that are named after the secrets: C_yy is at least leads_y times each other entry of column y."""
     floors: np.ndarray | None = None
     """Of these: the least probability of each outcome under each of the guards, (M,)."""
+    free: np.ndarray | None = None
+    """Of each guard: what its probabilities leave to 1, which lies where the column is least or largest."""
+
+    @property
+    def loose(self) -> np.ndarray:
+        """The share of each guard that may lie on any secrets, (G,)."""
+        return np.zeros(len(self.guards)) if self.free is None else self.free
 
     @property
     def allowed(self) -> np.ndarray:
@@ -62,8 +70,8 @@ class Scoring:
 
     @property
     def reference(self) -> np.ndarray:
-        """A mean of the guards: bounds that hold under each of them hold under it."""
-        return self.guards.mean(axis=0)
+        """A mean of the guards, what is free spread evenly: bounds that hold under each of them hold under it."""
+        return (self.guards + self.loose[:, None] / self.guards.shape[1]).mean(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +219,9 @@ def _program(scoring: Scoring) -> _Program:
     if limits.high < inf:
         blocks["high"] = block(-limits.high * masses, w=copies, b=(1 - limits.high) * copies)
     if limits.low > 0:
-        blocks["low"] = block(-limits.low * masses, b=(1 - limits.low) * copies, low=0.0, high=inf)
+        loose = sparse.kron(scoring.loose[:, None], column)  # what is free lies where the column is largest
+        blocks["low"] = block(-limits.low * masses, w=-limits.low * loose, b=(1 - limits.low) * copies, low=0.0,
+                              high=inf)  # fmt: skip
     if limits.ratio < inf:
         blocks["ratio"] = block(w=column, b=(1 - limits.ratio) * column)
     if limits.capacity < inf:
@@ -221,7 +231,7 @@ def _program(scoring: Scoring) -> _Program:
     else:
         cost = -np.append(np.zeros(n * m + 2 * m + 1), 1.0)
         blocks["judge"] = block(-above, b=-level, least=np.ones((len(gains), 1)))
-    raised = allowed.all(axis=0) & (limits.low > 0 or limits.ratio < inf)
+    raised = allowed.all(axis=0) & (limits.low > 0 or limits.ratio < inf or bool(scoring.loose.any()))
     free = np.concatenate([allowed.ravel(), np.ones(m, dtype=bool), raised, [True, True]])
     return _Program(unit, cost, np.where(free, inf, 0.0), blocks)
 
@@ -293,7 +303,7 @@ def bound_of(scoring: Scoring, dual: Dual) -> float:
 
     With g_xy = pi_x s_xy - a_x + high sum_g alpha_gy P_gx - low sum_g beta_gy P_gx, column y of weight q_y adds at most
     q_y max_v sum_x g_xy v_x - (sum_g alpha_gy + kappa) max v + (sum_g beta_gy) min v over the lift vectors v, and the
-    weights add up to 1.
+    weights add up to 1. What is free of a guard adds high alpha_gy min v - low beta_gy max v, so much of it.
     """
     limits, reference = scoring.limits, scoring.reference
     slope = (dual.judges @ scoring.judges)[:, None] * scoring.finite - dual.rows[:, None]
@@ -304,6 +314,13 @@ def bound_of(scoring: Scoring, dual: Dual) -> float:
     if dual.occurrence is not None:
         slope = slope + scoring.guards.T @ dual.occurrence
     tops, bottoms = dual.high.sum(axis=0) + dual.capacity, dual.low.sum(axis=0)
+    if scoring.free is not None:
+        least = scoring.free @ (
+            dual.high * (limits.high if dual.high.any() else 0.0)
+            + (0.0 if dual.occurrence is None else dual.occurrence)
+        )
+        bottoms = bottoms + np.where(scoring.allowed.all(axis=0), least, 0.0)
+        tops = tops + limits.low * (scoring.free @ dual.low)
     usable = scoring.allowed.any(axis=0)
     best = best_columns(
         slope[:, usable], scoring.allowed[:, usable], tops[usable], bottoms[usable], reference,

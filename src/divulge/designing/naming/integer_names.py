@@ -1,5 +1,6 @@
 """Rounding of square channels to integers that keep the guarantees and their names, both decided exactly."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,8 +13,8 @@ from divulge.errors import DivulgeError
 
 _LEAST_SHARE = 2.0**-44
 """The share of the diagonal mechanism that is tried first: room for some hundred units of integers of 53 bits."""
-_MOST_SHARE = 0.5
-"""The share that is not reached, after 22 fourfold steps: a channel that is half another is not the one asked for."""
+_SHARES = 22
+"""Fourfold steps from it: one more were half, and a channel that is half another is not the one asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,16 +31,21 @@ class Rounder:
     bits: int
 
     def __call__(self, channel: np.ndarray) -> np.ndarray:
-        """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism."""
+        """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism.
+
+        What keeps convex limits at one share of `start` keeps them at every larger one, so that the least is bisected.
+        """
         start = self.naming.start
         for one in (np.maximum(channel, 0.0), start):
-            share = _LEAST_SHARE
-            while share < _MOST_SHARE:
+
+            def at(step: int, one: np.ndarray = one) -> np.ndarray:
+                share = _LEAST_SHARE * 4.0**step
                 mixed = (1 - share) * one + share * start
-                integers = _largest_remainders((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
-                if self._keeps(integers):
-                    return integers
-                share *= 4
+                return _largest_remainders((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
+
+            step = bisect_left(range(_SHARES), True, key=lambda step, at=at: self._keeps(at(step)))
+            if step < _SHARES:
+                return at(step)
         raise DivulgeError.of(
             "guarantee", "leave something to say where outcomes bear the names of values", "it",
             "one that leaves less than the grid of integers shows", "give a larger epsilon, or more `bits`.",

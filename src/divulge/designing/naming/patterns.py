@@ -5,6 +5,7 @@ estimates frequencies with the least variance. Where no design has the size aske
 spectrum come close; what counts is the sum of 1 / |eigenvalue|^2.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -17,6 +18,7 @@ _EXACT = 1e-10
 """How far mean lifts may be from 1: beyond, the matrix has next to no inverse."""
 
 
+@functools.lru_cache(maxsize=64)
 def circulant_set(size: int, many: int) -> np.ndarray:
     """Return the first column (N,) of a circulant of sets of `many` values, its spectrum made flat by swaps."""
     random = np.random.default_rng(0)
@@ -24,9 +26,7 @@ def circulant_set(size: int, many: int) -> np.ndarray:
     column[0] = True
     column[1 + random.permutation(size - 1)[: many - 1]] = True
     best = _inverse_squares(column)
-    if many in (1, size):
-        return column
-    for _ in range(_SWAPS):
+    for _ in range(_SWAPS if 1 < many < size else 0):
         swapped = [1 + int(random.choice(np.flatnonzero(column[1:] == inside))) for inside in (True, False)]
         column[swapped] ^= True
         value = _inverse_squares(column)
@@ -34,6 +34,7 @@ def circulant_set(size: int, many: int) -> np.ndarray:
             best = value
         else:
             column[swapped] ^= True
+    column.flags.writeable = False  # it is kept
     return column
 
 

@@ -110,7 +110,8 @@ def closed(problem: Problem, _effort: Effort = NO_HURRY) -> Mixture | None:
 def _hamming(scoring: Scoring) -> np.ndarray | None:
     """Return the prior when the score is the probability of the truth under one prior; None for all other scores."""
     n, m = scoring.scores.shape
-    plain = n == m and len(scoring.judges) == len(scoring.guards) == 1 and bool((scoring.scores == np.eye(n)).all())
+    one = len(scoring.judges) == len(scoring.guards) == 1 and not scoring.loose.any()
+    plain = n == m and one and bool((scoring.scores == np.eye(n)).all())
     return scoring.reference if plain and (scoring.judges == scoring.guards).all() else None
 
 
