@@ -767,6 +767,39 @@ def test_the_error_of_the_normal_sum_holds_where_sums_are_listed() -> None:
             assert truth.lower <= math.exp(near.log_delta(x, 1))
 
 
+@pytest.mark.parametrize(
+    ("rare", "odds", "count"), [(1e-8, 10, 10**6), (1e-12, 1e5, 10**6), (1e-5, 3, 1000), (0.01, 2, 30)]
+)
+def test_one_large_loss_bounds_a_sum_of_rare_ones(rare: float, odds: float, count: int) -> None:
+    """Outcomes that are told with probability `rare`, or `odds` times less: sums are binomial, for any count."""
+    loss = PrivacyLoss.between([rare, 1 - rare], [rare / odds, 1 - rare / odds])
+    mean, square = loss.mean(), loss.variance() + loss.mean() ** 2
+    jump = normal.OneJump(((loss, count),), count * mean + 1e-15, count * square * (1 + 1e-9))
+    k = np.arange(min(count, 400) + 1)
+    logs = [stats.binom.logpmf(k, count, share) for share in (rare, rare / odds)]
+    for x in np.geomspace(1e-6, 2 * math.log(odds), 25).tolist():
+        truth = math.fsum((np.exp(logs[0]) * np.maximum(-np.expm1(x + logs[1] - logs[0]), 0.0)).tolist())
+        assert math.exp(jump.log_delta(x, -1)) <= truth * (1 + 1e-7)
+        assert truth * (1 - 1e-7) <= math.exp(jump.log_delta(x, 1))
+        if count * rare < 1e-5 and 0.1 < x < 0.9 * math.log(odds):
+            assert math.exp(jump.log_delta(x, 1) - jump.log_delta(x, -1)) < 2
+
+
+def test_a_million_very_rare_samples_are_bracketed_by_their_largest_loss() -> None:
+    """Of one sample delta is r sf((x - 1) / s) - (e^e - 1 + r) sf(x / s), where r e^((x - 1/2) / s^2) = e^e - 1 + r."""
+    subject, rate, s = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(0.4), 1e-9), mpmath.mpf(1e-9), mpmath.mpf(0.4)
+    found = dv.compose((subject, 10**6), tolerance=1e-3)
+    level = found.epsilon(1e-20)
+    assert 3.2 < level.lower < level.upper < level.lower + 0.2
+    with mpmath.workdps(40):
+        growth = mpmath.exp(mpmath.mpf(3.3)) - 1 + rate
+        x = s * s * mpmath.log(growth / rate) + 0.5
+        one = rate * mpmath.ncdf((1 - x) / s) - growth * mpmath.ncdf(-x / s)
+    bracket = found.delta(3.3)
+    assert bracket.lower <= 10**6 * one * (1 + mpmath.mpf("1e-6"))
+    assert 10**6 * one * (1 - mpmath.mpf("1e-6")) <= bracket.upper < 2 * 10**6 * one
+
+
 @pytest.mark.parametrize(("epsilon", "count"), [(300.0, 2), (30.0, 3), (1e-12, 5), (1e-3, 2700), (5.0, 40)])
 def test_exponential_mechanisms_at_the_edges_keep_their_order(epsilon: float, count: int) -> None:
     found = dv.compose((dv.dp.ExponentialMechanism(epsilon), count))

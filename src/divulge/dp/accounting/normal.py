@@ -1,8 +1,10 @@
-"""Sums of more losses than a grid has cells for: the normal distribution with a proved error, and Renyi bounds."""
+"""Sums of more losses than a grid has cells for: a normal law with a proved error, one large loss, Renyi bounds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,15 @@ _BERRY_ESSEEN = 0.56
 
 _ROUNDED = 1e-11
 """More than the relative rounding of means and variances."""
+
+_SURE = 1e-9
+"""More than the relative rounding of a delta and of a tail of one loss, and of sums of them."""
+
+_SHARES = np.geomspace(1e-4, 0.5, 25)
+"""Shares of epsilon that are tried for what is no large loss, and for what the others add. A heuristic: all hold."""
+
+_PLACES = np.geomspace(1e-9, 500.0, 200)
+"""Epsilons at which delta is bounded from below once. A heuristic: all hold."""
 
 _SHORT = 1000
 """Renyi divergences of so many atoms are cheap."""
@@ -60,6 +71,53 @@ class RenyiSum:
 
 
 @dataclass(frozen=True, eq=False)
+class OneJump:
+    """delta(epsilon) of a sum of many small losses of which one alone may be large, as of those of rare samples.
+
+    From below by the test whether one of the losses is above epsilon, of which P says at least N - N^2 / 2 for
+    N = sum P(L_k > epsilon), and Q at most sum Q(L_k > epsilon) (Bonferroni). From above, for any t and s: no loss is
+    above t and the sum above epsilon; or one is, and the others add less than s, or more, by another one or by chance.
+    That is at most exp(-(v / t^2) h(a t / v)) for h(u) = (1 + u) log(1 + u) - u, a sum of means a below what is asked,
+    and v = sum E L_k^2 (Bennett's inequality).
+    """
+
+    parts: tuple[tuple[PrivacyLoss, int], ...]
+    mean: float
+    squares: float
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        """Return the logarithm of a bound on delta(epsilon)."""
+        if side < 0:
+            after = float(self._below[1][np.searchsorted(self._below[0], epsilon) :].max(initial=0.0))
+            own = float(self._test(np.array([epsilon]))[0]) if 0 < epsilon < math.inf else 0.0
+            return log_or_none(max(own, after))
+        if not 0 < epsilon < math.inf:
+            return 0.0
+        t = epsilon * _SHARES[:, None]
+        alone = self._total(lambda loss: loss.tail(t))
+        others = self._total(lambda loss: loss.delta(epsilon * (1 - _SHARES)))
+        found = self._chance(epsilon, t) + others + alone * (alone + self._chance(epsilon * _SHARES, t))
+        return min(0.0, math.log(float(found.min()) * (1 + _SURE)))
+
+    @cached_property
+    def _below(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return places, and bounds from below there: delta falls, so that those further up hold too."""
+        return _PLACES, self._test(_PLACES)
+
+    def _test(self, epsilon: np.ndarray) -> np.ndarray:
+        many = self._total(lambda loss: loss.tail(epsilon))
+        return np.maximum(self._total(lambda loss: loss.delta(epsilon)) * (1 - _SURE) - many * many / 2, 0.0)
+
+    def _total(self, of: Callable[[PrivacyLoss], Any]) -> Any:
+        return sum(count * of(loss) for loss, count in self.parts)
+
+    def _chance(self, least: Any, largest: Any) -> Any:
+        """Return a bound on P(the sum is above `least`, no loss above `largest`)."""
+        above = np.maximum(least - self.mean, 0.0) * largest / self.squares
+        return np.exp(-(self.squares / largest**2) * ((1 + above) * np.log1p(above) - above))
+
+
+@dataclass(frozen=True, eq=False)
 class BestSum:
     """The best of several bounds on delta: the least from above, the greatest from below."""
 
@@ -73,7 +131,10 @@ class BestSum:
 
 def of_many(parts: Sequence[tuple[PrivacyLoss, int]]) -> tuple[Sum, ...]:
     """Return what is known of a sum of very many losses without a grid; nothing of few, or where moments are not."""
-    unknown = any(isinstance(loss, (PromisedLoss, DensityLoss)) or loss.infinite > 0 for loss, _ in parts)
+    unknown = any(
+        isinstance(loss, (PromisedLoss, DensityLoss)) or loss.infinite > 0 or loss.enclosing[0] is not loss
+        for loss, _ in parts
+    )
     if unknown or sum(count for _, count in parts) < MANY:
         return ()
     found: list[Sum] = []
@@ -84,6 +145,9 @@ def of_many(parts: Sequence[tuple[PrivacyLoss, int]]) -> tuple[Sum, ...]:
         error = _BERRY_ESSEEN * third / variance**1.5 + _ROUNDED * (1 + mean + variance)
         if error < 1:
             found.append(NormalSum(mean, math.sqrt(variance), error * (1 + 1e-9)))
+        slack = _ROUNDED * (1 + mean + variance)
+        squares = math.fsum(n * (v + m * m) for n, _, m, v in moments)
+        found.append(OneJump(tuple(parts), mean + slack, squares * (1 + 1e-6) + slack * slack))
     if all(_is_cheap(loss) for loss, _ in parts):
         found.append(RenyiSum(Promises(tuple(parts))))
     return tuple(found)
