@@ -1,5 +1,6 @@
 """Noise without end on a lattice: what doubles cannot list is counted by every question, against sums of 40 digits."""
 
+import itertools
 import math
 from typing import Any
 
@@ -213,3 +214,20 @@ def test_the_record_of_a_sample_may_be_in_either_data_set() -> None:
     assert answers[2] == pytest.approx(answers[3], rel=1e-9)
     beside = compose(SAMPLED, PoissonSampled(dv.dp.DistributionPair(norm(0, 1), norm(0, 3)), 0.1))
     assert len(beside.directions) == 4
+
+
+def test_a_pair_beside_a_sample_does_not_say_in_which_data_set_the_record_is() -> None:
+    """The largest losses of both, in all four ways: by the odds of a sampled coin and of two histograms."""
+    from scipy.stats import rv_histogram
+
+    edges, p, q = np.array([0.0, 1.0, 2.0]), np.array([0.3, 0.7]), np.array([0.05, 0.95])
+    pair = dv.dp.DistributionPair(*(rv_histogram((mass, edges), density=False) for mass in (p, q)))
+    coin = PoissonSampled(dv.dp.RandomizedResponse(1.0), 0.1)
+    keep = math.e / (1 + math.e)
+    told, plain = 0.9 * np.array([1 - keep, keep]) + 0.1 * np.array([keep, 1 - keep]), np.array([1 - keep, keep])
+    tops = [{round(float(np.log(one / other).max()), 9) for one, other in ((a, b), (b, a))}
+            for a, b in ((told, plain), (p, q))]  # fmt: skip
+    for listed in ((coin, pair), (pair, coin)):
+        ways = [sorted(round(loss.highest, 9) for loss, _ in turn.parts) for turn in compose(*listed).directions]
+        assert sorted(ways) == sorted(sorted(both) for both in itertools.product(*tops))
+    assert len(compose(pair).directions) == 2 == len(compose(coin).directions)

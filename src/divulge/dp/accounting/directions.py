@@ -37,7 +37,8 @@ def directions_of(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...
     """Return the ordered pairs of neighbors; of those with the same losses only one.
 
     A mechanism of the central model has one order or two, and a sample of one with two has four (`_loss_at`); which of
-    them the neighbors of all mechanisms are in is one choice. The secrets of all channels are one secret.
+    them the neighbors of all mechanisms are in is one choice. A pair of distributions does not say in which data set
+    the record is, so that beside a sample there are four. The secrets of all channels are one secret.
     """
     losses = [privacy_losses(subject) for subject, _ in releases]
     local = [not (isinstance(subject, PrivacyLoss) or hasattr(subject, "losses")) for subject, _ in releases]
@@ -49,7 +50,12 @@ def directions_of(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...
         if set(table) != set(pairs):
             hint = "for different secrets, give the product of the channels."
             raise DivulgeError.of("releases", "be channels from the same secrets", "one", "from others", hint)
-    orders = max((len(found) for found, is_local in zip(losses, local, strict=True) if not is_local), default=1)
+    central = [
+        (len(found), isinstance(subject, PoissonSampled))
+        for found, is_local, (subject, _) in zip(losses, local, releases, strict=True)
+        if not is_local
+    ]
+    orders = 4 if {(2, True), (2, False)} <= set(central) else max((many for many, _ in central), default=1)
     found: dict[Any, Direction] = {}
     for pair, turn in itertools.product(pairs, range(orders)):
         parts = tuple(
