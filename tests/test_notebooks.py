@@ -20,7 +20,7 @@ spec.loader.exec_module(notebooks)
 NAMES = {
     "survey-to-publication", "choosing-epsilon", "auditing-a-mechanism", "figure-1-quantifying-privacy",
     "an-anonymized-table-checked", "what-a-week-of-locations-tells",
-    "a-taxi-trip-within-a-kilometer",
+    "a-taxi-trip-within-a-kilometer", "a-model-with-and-without-noise",
     "from-opendp", "from-dp-accounting", "from-pure-ldp", "from-qif",
 }  # fmt: skip
 CHANGES = [path for path in notebooks.NOTEBOOKS if path.stem.startswith("from-")]
