@@ -32,7 +32,7 @@ FOLDER = HERE.parent / "docs" / "benchmarks"
 RESULTS = FOLDER / "results.json"
 LIBRARIES = (
     "divulge", "numpy", "scipy", "numba", "highspy", "python-flint", "pyarrow", "cryptography", "duckdb", "qif",
-    "prv-accountant", "typer",
+    "prv-accountant", "pure-ldp", "multi-freq-ldpy", "typer",
 )  # fmt: skip
 OURS = "divulge"
 STYLES = {OURS: ("o-", "#0072B2"), "peer": ("s--", "#D55E00"), "limit": ("^:", "#555555")}

@@ -6,6 +6,7 @@ LookupError, and the table says so. Sizes cover up to three decades.
 
 import atexit
 import contextlib
+import importlib
 import math
 import os
 import shutil
@@ -333,6 +334,67 @@ def reported(n: int) -> Task:
     return lambda: dv.report(joint).html()
 
 
+def answered(count: int) -> np.ndarray:
+    """Return what senders have of a thousand values, some frequent and most of them rare."""
+    return np.random.default_rng(0).zipf(1.5, size=count) % VALUES
+
+
+def collected(make: Callable[[int, float], dv.protocols.Protocol]) -> Maker:
+    """Return the maker of a collection: a report for each sender, and all frequencies from the reports."""
+
+    def maker(count: int) -> Task:
+        protocol, values = make(VALUES, 1.0), answered(count)
+        return lambda: protocol.report(values).frequencies()
+
+    return maker
+
+
+def by_pure_ldp(folder: str, name: str, most: int, **options: Any) -> Maker:
+    """Return the maker of the same with pure-ldp, for so many senders at most: each is asked in turn."""
+
+    def maker(count: int) -> Task:
+        peer = importlib.import_module(f"pure_ldp.frequency_oracles.{folder}")
+        few_enough(count, most)
+        values, asked = answered(count).tolist(), {"index_mapper": int, **options}
+
+        def collect() -> Any:
+            server = getattr(peer, f"{name}Server")(1.0, VALUES, **asked)
+            hashes = (server.get_hash_funcs(),) if hasattr(server, "get_hash_funcs") else ()
+            client = getattr(peer, f"{name}Client")(1.0, VALUES, *hashes, **asked)
+            for value in values:
+                server.aggregate(client.privatise(value))
+            return server.estimate_all(range(VALUES))
+
+        return collect
+
+    return maker
+
+
+def by_multi_freq(count: int) -> Task:
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
+
+    few_enough(count, 1000)
+    values = answered(count).tolist()
+    return lambda: UE_Aggregator_MI([UE_Client(value, VALUES, 1.0, True) for value in values], 1.0, True)
+
+
+def few_enough(count: int, most: int) -> None:
+    """Refuse a size for which a peer takes longer than all others together."""
+    if count > most:
+        raise LookupError("too slow for this size")
+
+
+def near_theory(protocol: Callable[[int, float], dv.protocols.Protocol]) -> Callable[[Any], str]:
+    """Return a check that the mean squared error of all frequencies is the variance of the protocol, within a half."""
+
+    def check(found: Any) -> str:
+        true = np.bincount(answered(found.rows), minlength=VALUES) / found.rows
+        ratio = float(np.mean((found.frequency - true) ** 2)) / protocol(VALUES, 1.0).variance(0, found.rows)
+        return "" if 0.5 < ratio < 1.5 else f"squared error {ratio:.2f} of the variance"
+
+    return check
+
+
 def started(*arguments: str) -> Maker:
     def maker(_: int) -> Task:
         environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
@@ -379,6 +441,13 @@ WORK = (
     Work("refinement of fractions", SQUARE, (3, 10, 30), refined_exactly, {}, (Goal(2),)),
     Work("design, linear scores", "secrets", (5, 20, 60, 200), by_scores, {}, (Goal(10),)),
     Work("report", "values", (5, 50, 500), reported, {}, (Goal(10),)),
+    # no hashing here: that of both peers hashes text, which xxhash has refused since it takes bytes alone
+    Work("reports, Hadamard", "senders", (1000, 10_000, 100_000, 1_000_000), collected(dv.protocols.hadamard),
+         {"pure-ldp": by_pure_ldp("hadamard_response", "HadamardResponse", 100_000)},
+         (Goal(0.05, "pure-ldp", (100_000,)), Goal(2)), near_theory(dv.protocols.hadamard)),
+    Work("reports, unary", "senders", (100, 1000, 10_000), collected(dv.protocols.unary),
+         {"pure-ldp": by_pure_ldp("unary_encoding", "UE", 1000, use_oue=True), "multi-freq-ldpy": by_multi_freq},
+         (Goal(0.5, "pure-ldp", (1000,)), Goal(0.5, "multi-freq-ldpy", (1000,))), near_theory(dv.protocols.unary)),
     Work("divulge --version", "", (1,), started("-m", "divulge", "--version"), STARTED, (Goal(1.5, NUMPY),)),
     Work("divulge measure", "", (1,), started(*MEASURE), STARTED, (Goal(3, NUMPY),)),
 )  # fmt: skip
