@@ -49,10 +49,10 @@ def _thin_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         if item.get_closest_marker("thin"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = {item.nodeid for group in cases.values() for item in some(group)}
-    left = [item for item in items if item.get_closest_marker("thin") and item.nodeid not in kept]
+    left = {item.nodeid for group in cases.values() for item in group} - kept
     if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
+        items[:] = [item for item in items if item.nodeid not in left]
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ ROWS = re.findall(
 PLACES = {word: tuple(re.findall(r"`([^`]+)`", places)) for words, places in ROWS for word in words.split(", ")}
 
 
+@cache
 def names() -> list[tuple[str, str]]:
     """Return (where, name) of every function, method and class that is defined."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -28,19 +30,18 @@ def names() -> list[tuple[str, str]]:
     ]
 
 
-NAMES = names()
-
-
 def test_the_table_has_the_words() -> None:
     assert {"told", "found", "measured", "plain"} <= set(PLACES)
 
 
 @pytest.mark.parametrize("word", sorted(PLACES))
 def test_a_word_names_one_thing(word: str) -> None:
-    elsewhere = [where for where, name in NAMES if name == word and not where.startswith(PLACES[word] or ("nowhere",))]
+    elsewhere = [
+        where for where, name in names() if name == word and not where.startswith(PLACES[word] or ("nowhere",))
+    ]
     assert not elsewhere, f"{word} is the name of something else in {elsewhere}"
 
 
 @pytest.mark.parametrize("word", sorted(word for word, places in PLACES.items() if places))
 def test_a_word_of_the_table_is_used_where_it_says(word: str) -> None:
-    assert any(name == word and where.startswith(PLACES[word]) for where, name in NAMES)
+    assert any(name == word and where.startswith(PLACES[word]) for where, name in names())

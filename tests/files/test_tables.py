@@ -534,6 +534,14 @@ def test_names_of_columns_that_are_no_text_are_refused(tmp_path: Path) -> None:
         dv.open_table(path)
 
 
+def test_a_column_that_stands_in_names_of_folders_alone_is_told(tmp_path: Path) -> None:
+    for year in (2024, 2025):
+        (tmp_path / f"year={year}").mkdir()
+        pq.write_table(pa.table({"x": ["a"]}), tmp_path / f"year={year}" / "t.parquet")
+    with pytest.warns(UserWarning, match="'year' stands in names of folders alone and is not read"):
+        assert dv.open_table(tmp_path).schema.names == ["x"]
+
+
 def test_a_folder_of_much_else_is_no_table(tmp_path: Path) -> None:
     """A thousand other files may lie beside the parts; the root of a system is refused before it is read to its end."""
     pq.write_table(pa.table({"x": ["a"]}), tmp_path / "part.parquet")

@@ -71,18 +71,17 @@ def two_outcomes(q: float, ratio: float) -> dv.Channel:
 
 def of_one_order(alpha: float, epsilon: float, delta: float) -> dv.Channel:
     """The two outcomes with D_alpha = epsilon that need most at this delta: the largest (p - delta) / q, by a scan."""
-    moment, best = (alpha - 1) * epsilon, (-math.inf, 0.0, 1.0)
-    for log_q in np.linspace(alpha / (alpha - 1) * math.log(delta) - moment - 5, math.log(0.9), 3000).tolist():
-        log_low, log_high = log_q, -1e-12
-        for _ in range(60):
-            middle = (log_low + log_high) / 2
-            rest = alpha * math.log1p(-math.exp(middle)) + (1 - alpha) * math.log1p(-math.exp(log_q))
-            inside = np.logaddexp(alpha * middle + (1 - alpha) * log_q, rest) <= moment
-            log_low, log_high = (middle, log_high) if inside else (log_low, middle)
-        left = math.exp(log_low) - delta
-        if left > 0:
-            best = max(best, (math.log(left) - log_q, log_q, math.exp(log_low - log_q)))
-    return two_outcomes(math.exp(best[1]), best[2])
+    moment = (alpha - 1) * epsilon
+    log_q = np.linspace(alpha / (alpha - 1) * math.log(delta) - moment - 5, math.log(0.9), 3000)
+    log_low, log_high = log_q.copy(), np.full_like(log_q, -1e-12)
+    for _ in range(60):
+        middle = (log_low + log_high) / 2
+        rest = alpha * np.log1p(-np.exp(middle)) + (1 - alpha) * np.log1p(-np.exp(log_q))
+        inside = np.logaddexp(alpha * middle + (1 - alpha) * log_q, rest) <= moment
+        log_low, log_high = np.where(inside, middle, log_low), np.where(inside, log_high, middle)
+    left = np.exp(log_low) - delta
+    best = int(np.argmax(np.where(left > 0, np.log(np.maximum(left, 1e-300)) - log_q, -np.inf)))
+    return two_outcomes(float(np.exp(log_q[best])), float(np.exp(log_low - log_q)[best]))
 
 
 SKEW = [F(1, 10), F(3, 10), F(6, 10)]

@@ -488,6 +488,7 @@ def test_a_value_that_a_column_cannot_hold_is_refused(column: list[Any], value: 
         dv.publish(pa.table({"c": column}), dv.Proportion("c", value), guarantee="dp=1")
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
 def test_spark_gives_the_same_counts(people: Any, spark: Any, tmp_path: Path) -> None:
     pq.write_table(people, tmp_path / "t.parquet")
     asked = [dv.Count("race", "sex"), dv.Mean("height", (1, 2.5), by="sex", step=0.01), dv.Sum("age", (0, 50)),
@@ -503,6 +504,29 @@ def test_spark_gives_the_same_counts(people: Any, spark: Any, tmp_path: Path) ->
     assert exact[0] == exact[2]
     assert exact[1] == exact[3]
     assert table_of(people).kind("height") == "real"
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
+def test_the_rows_of_a_person_that_count_are_the_same_on_every_engine(spark: Any, tmp_path: Path) -> None:
+    """Engines write 1e20 in ways of their own: what decides which rows count goes by the bits of a double."""
+    rng = np.random.default_rng(5)
+    sizes = np.append(
+        rng.standard_normal(594) * 10.0 ** rng.integers(-12, 25, 594), [0.0, -0.0, np.nan, 1e20, 1e-7, 1.5]
+    )
+    who = pa.array((np.arange(600) // 6).astype(float) * 1e19)
+    pq.write_table(pa.table({"who": who, "size": sizes, "group": np.arange(600) % 4}), tmp_path / "t.parquet")
+    asked = [dv.Sum("size", (-1000, 1000), step="1/4"), dv.Proportion("group", 1)]
+    for bounds in ({}, {"groups_per_person": 2, "rows_per_group": 1}):
+        by = [dv.Count("group")] if bounds else []
+        asking = task(Publish(statistics=[*asked, *by], guarantee="dp=1", person="who", rows_per_person=2,
+                              values={"group": [0, 1, 2, 3]} if bounds else {}, **bounds))  # fmt: skip
+        found = []
+        for engine in ("local", "spark"):
+            made = ready(asking, tmp_path / "t.parquet", engine)
+            totals = counted(made.table, made.plan.queries, made.values, asking.unit).totals
+            found.append([total.tolist() for total in totals])
+        here, there = found
+        assert here == there
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")

@@ -47,6 +47,24 @@ def test_a_new_session_is_reached_from_this_machine_alone() -> None:
     assert cluster.getAll() == [("spark.master", "yarn")]
 
 
+def test_no_row_is_lost_and_no_duration_becomes_a_number(spark: Any, tmp_path: Path) -> None:
+    """A session may ask that damaged files be skipped in silence; Spark reads the durations of Parquet as integers."""
+    for i in range(2):
+        pq.write_table(pa.table({"x": ["a", "b"] * 500}), tmp_path / f"{i}.parquet", compression="none")
+    whole = (tmp_path / "1.parquet").read_bytes()
+    (tmp_path / "1.parquet").write_bytes(whole[:4] + bytes(60) + whole[64:])  # its footer can be read
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        with pytest.raises(dv.DivulgeError, match="cannot be read by Spark"):
+            dv.contingency(tmp_path, "x", engine="spark")
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+    (tmp_path / "spans").mkdir()
+    pq.write_table(pa.table({"x": ["a"], "stay": pa.array([5], pa.duration("s"))}), tmp_path / "spans" / "t.parquet")
+    with pytest.raises(dv.DivulgeError, match="durations"):
+        dv.contingency(tmp_path / "spans", "x", engine="spark")
+
+
 def test_counts_are_those_of_the_local_engine(spark: Any, folder: Path, tmp_path: Path) -> None:
     frame = spark.read.parquet(str(folder))
     for columns in ("region", ["region", "age"]):

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import stopping
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.tables.source import Source
@@ -61,6 +62,7 @@ def working(name: str) -> Generator[None]:
     try:
         yield
     except (errors.PySparkException, bridge.Py4JError) as error:
+        stopping.look()  # a signal ends what Spark does, too, and nothing is damaged
         _refuse_other_pythons(error)
         raise InputFileError(
             f"{printable(name)}: cannot be read by Spark ({type(error).__name__}). Hint: it may be damaged, have a "
@@ -151,7 +153,13 @@ def frame_of(table: Any) -> Any:
             f"{printable(path.name)}: must be a Parquet file or a folder of them, for Spark. Hint: read it with your "
             "session, and give the DataFrame."
         )
-    open_table(path)  # refuses what is missing, damaged, or of one type here and of another there
+    source = open_table(path)  # refuses what is missing, damaged, or of one type here and of another there
+    types = require("pyarrow.types", "tables")
+    if spans := [field.name for field in source.schema if types.is_duration(field.type)]:
+        raise InputFileError(
+            f"{source.name}: must have no durations, for Spark, which reads them as whole numbers; column {spans[0]!r} "
+            "is one. Hint: write it as text, or give a DataFrame without it."
+        )
     with working(path.name):
         return read(_session(), path)
 
@@ -174,8 +182,8 @@ def closed(conf: Any) -> None:
     """
     if not conf.get("spark.master", "local").startswith("local"):
         return
-    here = {"spark.ui.enabled": "false", "spark.authenticate": "true", "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1"}  # fmt: skip
+    here = {"spark.pyspark.python": sys.executable, "spark.ui.enabled": "false", "spark.authenticate": "true",
+            "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}  # fmt: skip
     for name, value in here.items():
         conf.setIfMissing(name, value)
 
@@ -186,6 +194,8 @@ def read(session: Any, path: Path) -> Any:
     Spark takes some signs in a path for a pattern, and folders called NAME=VALUE for a column.
     """
     reader = session.read.option("recursiveFileLookup", "true")
+    for name in ("ignoreCorruptFiles", "ignoreMissingFiles"):  # a session may ask for rows to be lost without a word
+        reader = reader.option(name, "false")
     if path.is_dir():
         reader = reader.option("pathGlobFilter", "*.parquet")
     return reader.parquet("file://" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute())))
@@ -201,7 +211,10 @@ def engine(table: Any) -> Engine:
 
     def run(plan: Plan, temporary: Path, progress: Progress | None, tally: Tally | None) -> int:
         _write(frame, plan, temporary)
-        return open_table(temporary).rows or 0
+        rows = open_table(temporary).rows or 0
+        if frame is not table and rows != open_table(table).rows:
+            raise DivulgeError(f"{printable(source.name)}: Spark read another number of rows than its files hold.")
+        return rows
 
     def reread(final: Path) -> Any:
         return read(frame.sparkSession, final)
@@ -274,6 +287,7 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
             drawn = called(frame, by_place(wanted)).mapInArrow(released, types.from_arrow_schema(numbered))
             drawn.toDF(*schema.names).write.parquet(f"file://{temporary.absolute()}")
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
+        stopping.look()
         _refuse_other_pythons(error)
         with working(NAME):
             _faults(frame, plan).refuse()

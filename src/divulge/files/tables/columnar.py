@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -195,6 +196,8 @@ def folder(path: Path, settings: Settings) -> Source:
             kinds = " and ".join(f"{_kind(p, changed)} in {p.name}" for p in (parts[0], part))
             raise InputFileError(f"{name}: must have the same types in all files; column {changed!r} is {kinds}.")
 
+    _tell_of_partitions(path, first.names)
+
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         for part in parts:
             yield from part.batches(columns, coded)
@@ -203,6 +206,17 @@ def folder(path: Path, settings: Settings) -> Source:
     rows = sum(part.rows or 0 for part in parts)
     settings.limits.allow(name, "rows", rows)
     return Source(path.name, parts[0].schema, rows, stream, path, codable)
+
+
+def _tell_of_partitions(folder: Path, columns: Sequence[str]) -> None:
+    """Warn of folders called NAME=VALUE, which other programs read as a column."""
+    places = {place.name for part in parts_of(folder) for place in part.relative_to(folder).parents}
+    if left := sorted({place.partition("=")[0] for place in places if "=" in place} - set(columns)):
+        warnings.warn(
+            f"{printable(folder.name)}: {left[0]!r} stands in names of folders alone and is not read. Hint: write it "
+            "into the files, where it is to be a column.",
+            stacklevel=2,
+        )
 
 
 _OTHERS = 1000

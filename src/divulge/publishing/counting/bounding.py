@@ -50,16 +50,18 @@ def bounded(table: Table, read: Sequence[str], unit: Unit, groups: Mapping[str, 
     if unit.person is None:
         return TABLE
     who = table.quote(unit.person)
-    texts = [f"coalesce(CAST({table.quote(name)} AS {table.text}), '')" for name in (unit.person, *read)]
+    texts = [f"coalesce({table.text_of(name)}, '')" for name in (unit.person, *read)]
     names = ", ".join(table.quote(name) for name in (unit.person, *read))
+    bits = [place for name in dict.fromkeys((unit.person, *read)) for place in table.bits(name)]
     order = f"md5(concat_ws('|', {', '.join(texts)}))"
     rows, kept = TABLE, f"{who} IS NOT NULL"
     if groups and (unit.groups is not None or unit.per_group is not None):
         cells = ", ".join(groups.values())
         hashed = [f"coalesce({sql}, '')" for sql in groups.values()]
-        drawn = f"md5(concat_ws('|', CAST({who} AS {table.text}), {', '.join(hashed)}))"
+        drawn = f"md5(concat_ws('|', {table.text_of(unit.person)}, {', '.join(hashed)}))"
         rows = (
-            f"(SELECT {names}, dense_rank() OVER (PARTITION BY {who} ORDER BY {drawn}, {cells}) AS divulge_group, "
+            f"(SELECT {', '.join([names, *bits])}, "
+            f"dense_rank() OVER (PARTITION BY {who} ORDER BY {drawn}, {cells}) AS divulge_group, "
             f"row_number() OVER (PARTITION BY {who}, {cells} ORDER BY {order}) AS divulge_in_group "
             f"FROM {TABLE} WHERE {kept}) AS grouped"
         )

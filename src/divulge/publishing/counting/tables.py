@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from divulge import children, stopping
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
@@ -23,6 +25,10 @@ from divulge.releasing.records.impression import fingerprint
 
 TABLE = "\0"
 """Stands for the table in SQL: no column has it in its name."""
+
+
+BITS = "_bits"
+"""After a column's place in SQL, what stands there is the bits of its doubles: engines write them differently."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,18 @@ class Table:
     text: str
     known: Callable[[Key, Sequence[str]], Fingerprint]
     declared: bool = True
+
+    def bits(self, column: str) -> list[str]:
+        """Return the place in SQL of the bits of a column of doubles; of another column none."""
+        types = require("pyarrow.types", "tables")
+        found = self.source.schema.field(column).type
+        found = found.value_type if types.is_dictionary(found) else found
+        return [f"{self.quote(column)}{BITS}"] if types.is_floating(found) else []
+
+    def text_of(self, column: str) -> str:
+        """Return SQL of a text of each value, the same on every engine."""
+        (place,) = self.bits(column) or [self.quote(column)]
+        return f"CAST({place} AS {self.text})"
 
     def kind(self, column: str) -> str:
         """Return "whole", "real" or "text", what values of a column are."""
@@ -96,14 +114,16 @@ def _on_duckdb(source: Source) -> Table:
         coded = [name for name in needed if name in source.codable]
         kinds = [_sql_type(source.schema.field(name).type, name in coded) for name in needed]
         schema = pa.schema([(_by_place(source, name), kind) for name, kind in zip(needed, kinds, strict=True)])
+        hashed = [name for name in needed if f"{_by_place(source, name)}{BITS}" in sql]
+        for name in hashed:
+            schema = schema.append(pa.field(f"{_by_place(source, name)}{BITS}", pa.int64()))
         refused: list[DivulgeError] = []
 
         def batches() -> Iterator[Any]:
             try:
                 for batch in source.batches(needed, coded):
-                    yield pa.record_batch(
-                        [_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)], schema
-                    )
+                    columns = [_as(batch.column(name), kind) for name, kind in zip(needed, kinds, strict=True)]
+                    yield pa.record_batch([*columns, *(_bits(batch.column(name)) for name in hashed)], schema)
             except DivulgeError as error:  # which DuckDB makes one of its own of, without what was said
                 refused.append(error)
                 raise
@@ -207,6 +227,15 @@ def _as(array: Any, kind: Any) -> Any:
     return texts.take(of_numbers(places, places == len(values) if missing else None))
 
 
+def _bits(array: Any) -> Any:
+    """Return the bits of doubles as whole numbers: equal for equal numbers, for both zeros and for all that is none."""
+    pa = require("pyarrow", "tables")
+    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    missing = np.asarray(array.is_null())
+    doubles = array.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
+    return pa.array(np.where(np.isnan(doubles), np.nan, doubles).view(np.int64), mask=missing)
+
+
 def _on_spark(given: Any) -> Table:
     from divulge.releasing.spark import called, frame_of, known_by, open_frame, working
 
@@ -220,8 +249,10 @@ def _on_spark(given: Any) -> Table:
         needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
         named = {name: _by_place(source, name) for name in needed}
         view = f"divulge_{secrets.token_hex(16)}"  # another count of this session may be under way
+        hashed = [place for place in named.values() if f"{place}{BITS}" in sql]
         with working(source.name):
-            _alike(called(frame, named), [source.schema.field(name).type for name in needed]).createTempView(view)
+            kinds = [source.schema.field(name).type for name in needed]
+            _alike(called(frame, named), kinds, hashed).createTempView(view)
             try:
                 return frame.sparkSession.sql(sql.replace(TABLE, view)).toArrow()
             finally:
@@ -233,15 +264,20 @@ def _on_spark(given: Any) -> Table:
     return Table(source, ask, lambda column: _by_place(source, column), "string", known)
 
 
-def _alike(frame: Any, kinds: Sequence[Any]) -> Any:
-    """Return a DataFrame whose columns have the same text in SQL as in Python: moments become texts."""
-    if all(map(is_alike, kinds)):
+def _alike(frame: Any, kinds: Sequence[Any], hashed: Sequence[str]) -> Any:
+    """Return a DataFrame whose columns have the same text in SQL as in Python: moments become texts.
+
+    Columns whose names are in `hashed` have the bits of their doubles beside them.
+    """
+    if all(map(is_alike, kinds)) and not hashed:
         return frame
     pa, types = require("pyarrow", "tables"), require("pyspark.sql.pandas.types", "spark")
-    schema = pa.schema([(name, _sql_type(kind)) for name, kind in zip(frame.columns, kinds, strict=True)])
+    given = pa.schema([(name, _sql_type(kind)) for name, kind in zip(frame.columns, kinds, strict=True)])
+    schema = pa.schema([*given, *((f"{name}{BITS}", pa.int64()) for name in hashed)])
 
     def converted(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            yield pa.record_batch([_as(a, kind) for a, kind in zip(batch.columns, schema.types, strict=True)], schema)
+            columns = [_as(a, kind) for a, kind in zip(batch.columns, given.types, strict=True)]
+            yield pa.record_batch([*columns, *(_bits(batch.column(name)) for name in hashed)], schema)
 
     return frame.mapInArrow(converted, types.from_arrow_schema(schema))
