@@ -1,5 +1,6 @@
 """What follows from other numbers of a paper is computed when it is read: an edit is refused, whatever its checksum."""
 
+import base64
 import copy
 import json
 from collections.abc import Callable, Iterator
@@ -481,10 +482,28 @@ def test_papers_are_signed_and_edits_found(tmp_path: Path) -> None:
     assert read_receipt(tmp_path / "sums.receipt.json").columns == ("x",)
 
 
+def test_a_signature_has_one_spelling_and_stands_alone(tmp_path: Path) -> None:
+    private, public = key_pair(tmp_path)
+    dv.release(SURVEY, tmp_path / "out.csv", column="x", mechanism=COIN, per_row=True, sign=private)
+    paper = tmp_path / "out.receipt.json"
+    document = json.loads(paper.read_text())
+    value = document["signature"]["value"]
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    other = f"{value[:-3]}{letters[letters.index(value[-3]) + 1]}=="
+    assert base64.b64decode(other) == base64.b64decode(value)
+    for edit in ({"value": other}, {"value": f"{value}\n"}, {"value": value.encode().hex()}, {"scheme": "none"}):
+        paper.write_text(json.dumps({**document, "signature": {**document["signature"], **edit}}))
+        assert not dv.verify(paper, public).valid, edit
+    paper.write_text(json.dumps({**document, "signatures": [document["signature"]]}))
+    assert not dv.verify(paper, public).valid
+    twice = json.dumps(document["signature"])
+    paper.write_text(f'{{"signature": {twice}, {json.dumps(document)[1:]}')
+    with pytest.raises(dv.InputFileError, match="comes twice"):
+        dv.verify(paper, public)
+
+
 def test_signatures_are_those_of_the_standard(tmp_path: Path) -> None:
     """RFC 8032: over the canonical JSON of all other parts, checked here by another route than `verify`."""
-    import base64
-
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     private, public = key_pair(tmp_path)

@@ -103,7 +103,10 @@ def verify(paper: str | os.PathLike[str], key: str | os.PathLike[str]) -> Signat
     if not isinstance(part, Mapping) or part.get("scheme") != SCHEME or not isinstance(part.get("value"), str):
         return Signature(False, "its signature is malformed", fingerprint)
     try:
-        public.verify(base64.b64decode(part["value"], validate=True), _canonical(document))
+        value = base64.b64decode(part["value"], validate=True)
+        if base64.b64encode(value).decode() != part["value"]:  # the last letters may mean the same bytes
+            return Signature(False, "its signature is malformed", fingerprint)
+        public.verify(value, _canonical(document))
     except (require("cryptography.exceptions", "release").InvalidSignature, ValueError):
         other = part.get("key") != fingerprint
         reason = "it was signed with another key, or edited" if other else "it was edited after it was signed"
