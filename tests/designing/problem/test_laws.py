@@ -71,3 +71,14 @@ def test_bounds_of_closed_forms_are_close_at_tiny_levels(kind: str, epsilon: flo
             best = mp.fsum(map(f, lifts)) / 3
             found = dv.design(["1/3"] * 3, f"{kind}={epsilon!r}", utility=name)
             assert best <= found.bound <= best * (1 + mp.mpf("1e-13") / mp.mpf(epsilon) + mp.mpf("1e-10"))
+
+
+def test_a_capacity_just_above_silence_beside_floors_and_an_outcome_that_is_forbidden_has_a_design() -> None:
+    """The solver ends without a status at its finest tolerance: that is no guarantee that leaves no mechanism."""
+    asked = (dv.ALIP(1e-6, math.log(2)), dv.ALIP(math.log(2), math.log(1.25)))
+    more = dv.guarantees.MaximalLeakage(2.9999938960522543e-06)
+    found = dv.design(["1/5"] * 5, *asked, more, utility="chi-squared", forbidden=[(0, 3)])
+    freely = dv.design(["1/5"] * 5, *asked, more, utility="chi-squared")
+    assert 0 <= found.utility <= found.bound
+    assert found.utility <= freely.bound * (1 + 1e-9)
+    assert all(one.holds_for(found.joint if one.about == "joint" else found.channel) for one in (*asked, more))

@@ -13,6 +13,9 @@ from divulge.extras import highs, require
 
 _PRIMAL = 4
 """The simplex method that goes on from a basis which stays feasible when columns are added."""
+_CONTENT = 1e-9
+"""Tolerance of a last attempt, ten times the finest. A heuristic: at the finest it has ended without a status."""
+
 _FINEST = 1e-4
 """The least scale, as a share of the largest loss."""
 
@@ -111,9 +114,12 @@ class Master:
         return True
 
     def _solve(self, seconds: float) -> tuple[float, Dual] | None:
-        for again in (False, True):
-            if again:
+        for attempt in range(3):
+            if attempt:
                 self.model.clearSolver()
+            if attempt == 2:  # a solver that ends without a status is content with this; every dual gives a bound
+                self.model.setOptionValue("primal_feasibility_tolerance", _CONTENT)
+                self.model.setOptionValue("dual_feasibility_tolerance", _CONTENT)
             self.model.setOptionValue("time_limit", self.model.getRunTime() + seconds)
             self.model.run()
             status = self.model.getModelStatus()
