@@ -14,9 +14,10 @@ import pytest
 OTHERS = {
     "the working folder": (".hypothesis", ".pytest_cache", "__pycache__", ".ruff_cache", ".coverage*"),
     "TMPDIR": ("divulge-run-server-*", "playwright*", "org.chromium.*", ".org.chromium.*"),
-    "HOME": (".config", ".ipython", ".jupyter", ".pki"),
+    "HOME": (".config", ".ipython", ".jupyter", ".pki", ".local"),
 }
-"""What other programs keep there for themselves, and what a process has while it lives: the app's server, a browser."""
+"""What other programs keep there for themselves, what a process has while it lives (the app's server, a browser), and
+where Divulge keeps the ledger and its key."""
 
 
 @pytest.fixture(autouse=True)
