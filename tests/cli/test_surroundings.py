@@ -230,3 +230,11 @@ def test_a_folder_that_is_gone_is_said(folder: Path) -> None:
 def test_what_the_environment_lacks_is_not_needed() -> None:
     found = shell(f"env -u HOME -u TMPDIR TMPDIR=/none TZ=nonsense {COMMAND} {RELEASE}")
     assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("zone", [":/dev/zero", "../../etc/passwd", "a" * 300], ids=["device", "up", "long"])
+def test_a_zone_that_is_none_is_no_defect(zone: str) -> None:
+    found = shell(f"TZ={zone} {COMMAND} {RELEASE}")
+    assert found.returncode in (0, 2)
+    assert b"unforeseen" not in found.stderr
+    assert found.returncode == 0 or b"environment" in found.stderr

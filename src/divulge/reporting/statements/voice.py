@@ -113,7 +113,7 @@ class Voice:
         >>> Voice("en").number(1234.5), Voice("de").number(1234.5)
         ('1,234.5', '1.234,5')
         """
-        numbers = require("babel.numbers", "release")
+        numbers = _numbers()
         if 1e15 <= abs(value) < float("inf"):
             return str(numbers.format_scientific(value, format="0.######E0", locale=self.language))
         shape = "#,##0." + "#" * digits if digits else "#,##0"
@@ -131,7 +131,7 @@ class Voice:
         if value and not -9 <= value.adjusted() < 15:
             digits = "#" * (len(value.as_tuple().digits) - 1)
             form = f"0.{digits}E0" if digits else "0E0"
-            numbers = require("babel.numbers", "release")
+            numbers = _numbers()
             return str(numbers.format_scientific(value, format=form, locale=self.language, decimal_quantization=False))
         return self.number(value, max(0, -int(value.as_tuple().exponent)))
 
@@ -177,3 +177,9 @@ def placeholders(text: str) -> set[str]:
 def unique(values: Iterable[Any]) -> list[Any]:
     """Return values once each, in order."""
     return list(dict.fromkeys(values))
+
+
+def _numbers() -> Any:
+    """Return Babel's numbers, and load what its languages load: the zone of this machine, which TZ may tell wrongly."""
+    require("babel.dates", "release")
+    return require("babel.numbers", "release")
