@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -377,6 +378,7 @@ class _Asked:
         """Return the value of a parameter at which the level is just below the goal's bound."""
         sign = 1.0 if rising else -1.0
 
+        @cache
         def level(x: float, tolerance: float) -> float:
             return self.level(*at(math.exp(sign * x)), tolerance).upper - self.bound
 
