@@ -30,7 +30,10 @@ SHARED = ("spark", "built", "address", "browser", "kernel", "both")
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups; after it they would mean nothing
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep some cases of each test that is marked `thin`; begin with what shares a fixture, one process for each."""
+    """Keep some cases of each test that is marked `thin`; begin with what shares a fixture, one process for each.
+
+    With DIVULGE_PART, by which the gate tests in part what it has tested whole, some cases of every test.
+    """
     _thin_out(config, items)
     for item in items:
         if shared := shared_by(item):
@@ -45,8 +48,10 @@ def shared_by(item: pytest.Item) -> str | None:
 
 def _thin_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     cases: dict[str, list[pytest.Item]] = {}
+    part = bool(os.environ.get("DIVULGE_PART"))
     for item in items:
-        if item.get_closest_marker("thin"):
+        listed = part and "[" in item.nodeid and not item.get_closest_marker("whole")
+        if listed or item.get_closest_marker("thin"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = {item.nodeid for group in cases.values() for item in some(group)}
     left = {item.nodeid for group in cases.values() for item in group} - kept

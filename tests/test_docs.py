@@ -42,6 +42,7 @@ def run_console(source: str, page: Path) -> None:
         assert agrees or not expected.strip(), f"{command} printed\n{result.stdout}"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
