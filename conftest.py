@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,9 +38,16 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
         patch.setattr(tempfile, "tempdir", None)
-        if hasattr(signal, "SIGHUP"):  # tests that end commands by it hold under nohup too, which has it ignored
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        _hear("SIGHUP", signal.SIG_DFL)
+        _hear("SIGINT", signal.default_int_handler)
         yield
+
+
+def _hear(name: str, how: Any) -> None:
+    """Hear a signal that whoever started the tests has ignored, as nohup and shells do for what runs behind them."""
+    number = getattr(signal, name, None)
+    if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, how)
 
 
 @pytest.fixture(autouse=True)
