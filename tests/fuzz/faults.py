@@ -69,6 +69,9 @@ ERRORS = {
 BEGUN = 2
 """Releases that were there before."""
 
+PAPERS = 6
+"""Papers of every release, publication and generalized table."""
+
 STILL = 3.0
 """Seconds after which threads that all wait for each other are taken for stuck."""
 
@@ -206,6 +209,8 @@ def _drain(here: int, to: bytearray) -> None:
 
 def _problems(place: Place, line: list[str], fault: Fault | None, watched: Watched, err: str) -> Iterator[str]:
     killed, code = fault is not None and fault.how == "kill all" and watched.hit is not None, watched.code
+    if watched.stays:
+        yield "stays, and does nothing"
     if "Traceback" in err or "unforeseen" in err:
         yield "ends with an error that nobody foresaw"
     if not killed and code not in (0, 2):
@@ -269,10 +274,9 @@ def _published(place: Place, line: list[str]) -> bool | str | None:
             dv.read_channel(table)
         return table.exists()
     old = made == "old.csv"
-    many = {"release": 6, "run": 6, "publish": 4, "generalize": 6}[line[0]]
     if not table.exists():
         return f"papers without their table: {papers}" if papers or old else False
-    if len(papers) not in ({many, 6} if old else {many}):
+    if len(papers) != PAPERS:
         return f"a table with papers {papers} alone"
     if json.loads((place.work / f"{table.stem}.receipt.json").read_text())["digest"] != digest(table):
         return "a table beside the papers of another"

@@ -15,6 +15,7 @@ import socket
 import struct
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +49,9 @@ KINDS = {
 _KIND = {name: kind for kind, names in KINDS.items() for name in names}
 _AT = {"openat": 0, "renameat": 0, "renameat2": 0, "linkat": 0, "unlinkat": 0, "mkdirat": 0}
 """Calls whose first argument is a folder, and the second a path in it; others of KINDS by name begin with the path."""
+
+PATIENCE = 120
+"""Seconds without any call, after which what runs is taken for stuck."""
 
 _NOTIFY, _ALLOW = 0x7FC00000, 0x7FFF0000
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
@@ -126,11 +130,13 @@ class Watched:
     calls : how many of each kind there were
     hit : the call that failed, by its name and path; None where there were fewer
     code : as of `os.waitstatus_to_exitcode`
+    stays : whether something of it was still there, and did nothing, after `PATIENCE`
     """
 
     calls: Counter[str] = field(default_factory=Counter[str])
     hit: str | None = None
     code: int = 0
+    stays: bool = False
 
 
 def watch(run: Callable[[], None], below: Path, fault: Fault | None = None) -> Watched:
@@ -165,9 +171,14 @@ def _answer(listener: int, group: int, below: str, fault: Fault | None, found: W
     names = {number: name for name, number in _NUMBERS[platform.machine()].items()}
     poll = select.poll()
     poll.register(listener, select.POLLIN)
+    met = set[int]()
     while True:
-        ((_, event),) = poll.poll()
-        if not event & select.POLLIN:
+        events = poll.poll(1000 * PATIENCE)
+        if not events:
+            found.stays = True
+            _end_watched({group, *met})
+            return
+        if not events[0][1] & select.POLLIN:
             return
         note = bytearray(_NOTE.size)
         try:
@@ -175,6 +186,7 @@ def _answer(listener: int, group: int, below: str, fault: Fault | None, found: W
         except OSError:  # it has ended meanwhile
             continue
         id_, pid, _, number, _, _, *arguments = _NOTE.unpack(note)
+        met.add(pid)
         name = names[number]
         what = _about(name, pid, arguments, below)
         failing = False
@@ -186,9 +198,9 @@ def _answer(listener: int, group: int, below: str, fault: Fault | None, found: W
                 failing = at == fault.number or (fault.lasting and at > fault.number)
         if failing and fault is not None and found.hit is None:
             found.hit = f"{name} {what}"
-        if failing and fault is not None and isinstance(fault.how, str):
-            os.killpg(group, signal.SIGKILL) if fault.how == "kill all" else os.kill(_process(pid), signal.SIGKILL)
-            continue
+        killed = failing and fault is not None and isinstance(fault.how, str)
+        if killed and _end(_process(pid), group if fault.how == "kill all" else None):
+            continue  # no answer: with one, the call would still take place before the end
         how = fault.how if failing and fault is not None and isinstance(fault.how, int) else 0
         answer = _ANSWER.pack(id_, 0, 0 if name == "brk" else -how, 0 if how else _CONTINUE)
         try:
@@ -226,6 +238,24 @@ def _text(pid: int, address: int) -> bytes:
         if b"\0" not in found:
             found += memory.read(4096)
     return found.partition(b"\0")[0]
+
+
+def _end(process: int, group: int | None) -> bool:
+    """End a process, or a whole group; say whether the process is among what ended: a reader has a group of its own."""
+    if group is None:
+        os.kill(process, signal.SIGKILL)
+        return True
+    inside = os.getpgid(process) == group
+    os.killpg(group, signal.SIGKILL)
+    return inside
+
+
+def _end_watched(threads: set[int]) -> None:
+    """End those whose calls are still watched: a number may be another's by now."""
+    for thread in threads:
+        with suppress(OSError):
+            if "Seccomp:\t2" in Path(f"/proc/{thread}/status").read_text():
+                os.kill(thread, signal.SIGKILL)
 
 
 def _process(thread: int) -> int:

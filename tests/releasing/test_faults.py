@@ -8,6 +8,7 @@ import time
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -348,3 +349,16 @@ def test_what_a_file_gives_back_is_estimated(
     found = dv.estimate_frequencies(tmp_path / name, tmp_path / "out.receipt.json")
     assert found.rows == 600
     assert np.abs(found.frequency - 1 / 3).max() < 0.1
+
+
+@pytest.mark.parametrize("said", [OSError(28, "No space left on device"), PermissionError(13, "Permission denied")])
+def test_what_the_system_says_of_a_workbook_is_told_as_of_any_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: OSError
+) -> None:
+    """The library wraps it in an error of its own, which nobody foresaw."""
+    writer = sinks.writer_for(tmp_path / "out.xlsx")(tmp_path / "out.xlsx", pa.schema([("x", pa.string())]))
+    with monkeypatch.context() as patch:
+        patch.setattr("xlsxwriter.Workbook._store_workbook", Mock(side_effect=said))
+        with pytest.raises(type(said), match=str(said.strerror)):
+            writer.close()
+    writer.close()

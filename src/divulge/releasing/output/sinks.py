@@ -267,7 +267,16 @@ class WorkbookWriter:
 
     def close(self) -> None:
         """Write the file."""
-        self._book.close()
+        refused = require("xlsxwriter.exceptions", "tables")
+        try:
+            self._book.close()
+        except refused.FileCreateError as error:
+            raise error.args[0] from None  # what the system said, as other writers do
+        except refused.FileSizeError:
+            raise DivulgeError(
+                "a workbook has room for 4 GiB of cells; the table has more. Nothing was published. Hint: choose a "
+                "name that ends in .csv or .parquet."
+            ) from None
 
 
 class FolderWriter:
