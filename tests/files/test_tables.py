@@ -1,6 +1,7 @@
 """The one reader of tables: what it takes, what it refuses, and that nothing of a damaged file goes out."""
 
 import codecs
+import errno
 import gzip
 import io
 import os
@@ -27,6 +28,7 @@ import divulge as dv
 from divulge.files.opening import keep_apart
 from divulge.files.settings import Limits, using
 from divulge.files.tables import delimited, lines
+from divulge.releasing.output.sinks import digest, flush
 
 
 def read(path: Path, **how: Any) -> dict[str, list[Any]]:
@@ -576,3 +578,26 @@ def test_a_title_above_a_table_is_named(tmp_path: Path) -> None:
         dv.InputFileError, match=r"line 3 must have 1 cell, as the header has; it has 2\. Hint: leave out"
     ):
         dv.contingency(tmp_path / "t.csv", "School 12")
+
+
+@pytest.mark.parametrize("refused", ["sub", "."])
+def test_a_folder_that_cannot_be_listed_is_not_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    """Its rows would be missing in silence, and the digest would be one of nothing."""
+    listed = os.scandir
+    (tmp_path / "t" / "sub").mkdir(parents=True)
+    for part in ("t/a.parquet", "t/sub/b.parquet"):
+        pq.write_table(pa.table({"x": ["a"]}), tmp_path / part)
+
+    def scandir(path: Any) -> Any:
+        if Path(path) == tmp_path / "t" / refused:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(dv.DivulgeError, match=r"^t: cannot be read: Permission denied\.$"):
+        dv.open_table(tmp_path / "t")
+    for touches in (digest, flush):
+        with pytest.raises(PermissionError):
+            touches(tmp_path / "t")

@@ -259,7 +259,10 @@ def _left(place: Place, line: list[str], when: str) -> Iterator[str]:
         for path in folder.rglob("*"):
             name = path.relative_to(folder).as_posix()
             journal = name.endswith(".sqlite-journal")  # which the ledger takes back, when it is opened or written
-            if name not in allowed and not journal and not (made and name.startswith(f"{made}/part-")):
+            tried = (
+                folder == place.temporary and path.is_file() and path.read_bytes() in (b"", b"blat")
+            )  # by `tempfile`
+            if name not in allowed and not journal and not tried and not (made and name.startswith(f"{made}/part-")):
                 yield f"{when} leaves {name} in {folder.name}"
 
 

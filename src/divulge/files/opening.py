@@ -121,6 +121,24 @@ def opened(path: PathLike) -> Generator[BinaryIO]:
         yield stream
 
 
+def below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Yield this folder and each one below, with the names of folders and files in it; folders taken out are skipped.
+
+    What cannot be listed raises an OSError. For `os.walk` and `Path.rglob` it is an empty folder: its rows are lost.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        yield Path(place), folders, names
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Return every file in a folder and below, sorted; raise an OSError for what cannot be listed."""
+    return sorted(place / name for place, _, names in below(folder) for name in names)
+
+
 def absent(path: PathLike) -> str:
     """Return what is said of a file that is not there, with the one in its folder whose name is most like it."""
     folder, name = os.path.split(path_of(path))

@@ -1,7 +1,6 @@
 """Parquet and Arrow files, and folders of Parquet files, as tables."""
 
 import math
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
+from divulge.files.opening import below
 from divulge.files.settings import Limits, Settings
 from divulge.files.tables.source import Content, Source, batch_rows, validate
 
@@ -227,10 +227,10 @@ def parts_of(folder: Path) -> list[Path]:
     """Return the Parquet files in a folder and below, none that is hidden; a folder of much else is refused."""
     found: list[Path] = []
     others = 0
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in below(folder):
         folders[:] = [name for name in folders if not _hidden(name)]
         seen = [name for name in names if not _hidden(name)]
-        found += [Path(place, name) for name in seen if name.endswith(".parquet")]
+        found += [place / name for name in seen if name.endswith(".parquet")]
         others += sum(not name.endswith(".parquet") for name in seen)
         if others > _OTHERS:
             raise InputFileError(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from divulge.errors import DivulgeError, printable
-from divulge.files.opening import name_of, refuse_taken, replacing
+from divulge.files.opening import files_below, name_of, refuse_taken, replacing
 
 
 def require_archive(path: Any, sink: Any, force: bool) -> None:
@@ -33,7 +33,7 @@ def archived(path: str | os.PathLike[str], papers: Mapping[str, Path], *, force:
     try:
         with replacing(path, force=force) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in public:
-                for part in sorted(file.rglob("*")) if file.is_dir() else [file]:
+                for part in files_below(file) if file.is_dir() else [file]:
                     if part.is_file():
                         archive.write(part, part.relative_to(file.parent))
     except (OSError, DivulgeError) as error:

@@ -15,7 +15,7 @@ from divulge import staging
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.extras import require
 from divulge.files.formats import WRITTEN
-from divulge.files.opening import name_of, naming, regular
+from divulge.files.opening import files_below, name_of, naming, regular
 from divulge.files.settings import current
 from divulge.files.tables.table import require_utf8
 from divulge.files.tables.values import values_of
@@ -445,14 +445,14 @@ def digest(path: Path) -> str:
         with naming(name_of(path)), regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     whole = hashlib.sha256()
-    for part in sorted(path.rglob("*.parquet")):
+    for part in [file for file in files_below(path) if file.suffix == ".parquet"]:
         whole.update(f"{part.relative_to(path).as_posix()}\0{digest(part)}\n".encode())
     return whole.hexdigest()
 
 
 def flush(path: Path) -> None:
     """Wait until a file, or what is in a folder, is on the disk."""
-    for part in path.rglob("*") if path.is_dir() else [path]:
+    for part in files_below(path) if path.is_dir() else [path]:
         if part.is_file():
             _sync(part, os.O_RDONLY)
 
