@@ -98,6 +98,16 @@ def test_two_releases_differ_and_neither_is_the_source(people: pa.Table, mechani
     assert first.to_pylist() != people["region"].to_pylist()
 
 
+@pytest.mark.parametrize("end", ["csv", "xlsx", "parquet"])
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_large_numbers_are_estimated_from_what_was_written(tmp_path: Path, end: str, kind: Any) -> None:
+    """The double 2**60 is printed as 1.152921504606847e+18, which is another whole number."""
+    table = pa.table({"x": pa.array([2.0**60, -(2.0**61)] * 50, kind)})
+    dv.release(table, tmp_path / f"o.{end}", column="x", keep=[], guarantee="ldp=20", ledger=None)
+    found = dv.estimate_frequencies(tmp_path / f"o.{end}", tmp_path / "o.receipt.json")
+    assert found.frequency.tolist() == pytest.approx([0.5, 0.5])
+
+
 def test_types_are_kept_where_the_labels_fit(tmp_path: Path) -> None:
     flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
     for kind in (pa.int8(), pa.int64(), pa.float64(), pa.string(), pa.large_string(), pa.decimal128(4, 0)):

@@ -139,17 +139,23 @@ class Alphabet:
 
 @lru_cache(maxsize=64)
 def _fitting(texts: tuple[str | None, ...], kind: Any) -> Any:
-    """Return texts as an Arrow array of a type where they mean the same in it: 0 is no truth value, 01 and 1 differ."""
+    """Return texts as an Arrow array of a type where they mean the same in it: 0 is no truth value, 01 and 1 differ.
+
+    In files of text a number means what is printed: the double 2**60 is printed as 1.152921504606847e+18, another one.
+    """
     pa = require("pyarrow", "tables")
+    plain = of_texts(list(texts), pa.string())
     if _is_text(kind):
         return of_texts(list(texts), kind)
     try:
-        cast = of_texts(list(texts), pa.string()).cast(kind)
+        cast = plain.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return of_texts(list(texts), pa.string())
-    kept = [text_of(value) for value in values_of(cast)]
-    same = len(set(kept)) == len(set(texts)) and list(map(meaning_of, kept)) == list(map(meaning_of, texts))
-    return cast if same else of_texts(list(texts), pa.string())
+        return plain
+    numbers = pa.types.is_floating(kind)
+    kept = cast.cast(pa.string()).to_pylist() if numbers else [text_of(value) for value in values_of(cast)]
+    if len(set(kept)) == len(set(texts)) and list(map(meaning_of, kept)) == list(map(meaning_of, texts)):
+        return cast
+    return _fitting(texts, pa.int64()) if numbers else plain
 
 
 def components(labels: Sequence[Hashable], columns: int) -> list[tuple[Hashable, ...]]:
