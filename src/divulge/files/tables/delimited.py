@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.extras import require
 from divulge.files.settings import Settings
-from divulge.files.tables.layout import Layout, below, last_lines, names_of, numbered, suggested, window
+from divulge.files.tables.layout import Layout, Over, below, last_lines, names_of, numbered, suggested, window
 from divulge.files.tables.lines import BLOCK, HINT, LONGEST_LINE, fault_of, scan
 from divulge.files.tables.source import Content, Source
 
@@ -65,16 +65,13 @@ def _called(encoding: str) -> str:
     return names.get(encoding, encoding.upper())
 
 
-class Transcoded(io.RawIOBase):
+class Transcoded(Over):
     """A text in another encoding, read as UTF-8."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
-        self._stream, self._decoder = stream, codecs.getincrementaldecoder(encoding)("strict")
+        super().__init__(stream)
+        self._decoder = codecs.getincrementaldecoder(encoding)("strict")
         self._rest, self._done = b"", False
-
-    def readable(self) -> bool:
-        """Say yes."""
-        return True
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes, at most `size`."""
@@ -89,17 +86,6 @@ class Transcoded(io.RawIOBase):
     def put_back(self, data: bytes) -> None:
         """Let the next bytes be these."""
         self._rest = data + self._rest
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Fill a buffer with the next bytes, and return how many there are."""
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        """Close the text."""
-        self._stream.close()
-        super().close()
 
 
 def table(content: Content, settings: Settings) -> Source:

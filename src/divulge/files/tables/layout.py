@@ -171,27 +171,15 @@ def below(first: Sequence[tuple[int, Sequence[str]]], last: Sequence[Sequence[st
     return f"its last {rows}; --footer {found} (footer={found}) leaves {it} out."
 
 
-class Window(io.RawIOBase):
-    """The bytes of a text from one place up to another."""
+class Over(io.RawIOBase):
+    """Bytes made of those of another stream, by a `read` of its own."""
 
-    def __init__(self, stream: Any, start: int, end: int | None) -> None:
+    def __init__(self, stream: Any) -> None:
         self._stream = stream
-        self._left = None if end is None else end - start
-        while start > 0 and (skipped := stream.read(min(start, BLOCK))):
-            start -= len(skipped)
 
     def readable(self) -> bool:
         """Say yes."""
         return True
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes, at most `size`."""
-        if self._left is not None:
-            size = self._left if size < 0 else min(size, self._left)
-        data = self._stream.read(size)
-        if self._left is not None:
-            self._left -= len(data)
-        return data
 
     def readinto(self, buffer: Any, /) -> int:
         """Fill a buffer with the next bytes, and return how many there are."""
@@ -203,6 +191,25 @@ class Window(io.RawIOBase):
         """Close the text."""
         self._stream.close()
         super().close()
+
+
+class Window(Over):
+    """The bytes of a text from one place up to another."""
+
+    def __init__(self, stream: Any, start: int, end: int | None) -> None:
+        super().__init__(stream)
+        self._left = None if end is None else end - start
+        while start > 0 and (skipped := stream.read(min(start, BLOCK))):
+            start -= len(skipped)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes, at most `size`."""
+        if self._left is not None:
+            size = self._left if size < 0 else min(size, self._left)
+        data = self._stream.read(size)
+        if self._left is not None:
+            self._left -= len(data)
+        return data
 
 
 _END = re.compile(rb"\r\n|\n|\r")

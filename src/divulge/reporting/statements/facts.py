@@ -132,6 +132,20 @@ class Facts:
         return small * self.rows, max(small, *map(off, (0.25, 0.5, 0.75, 1.0))) * self.rows
 
 
+class WithoutMatrix(Facts):
+    """What is told of a mechanism that is no matrix: what it lets out is no true answer, and always says something."""
+
+    @property
+    def truthful(self) -> bool:
+        """Whether what is said is true."""
+        return False
+
+    @cached_property
+    def silent(self) -> bool:
+        """Whether nothing is said of anybody: no such mechanism is ever made."""
+        return False
+
+
 def exp(log: float) -> float:
     """Return e^log, infinite where it has no float, and above 1 for every loss above 0."""
     if not log < 700:

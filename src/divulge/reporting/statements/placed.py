@@ -3,14 +3,13 @@
 import math
 from decimal import ROUND_CEILING
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements import telling
-from divulge.reporting.statements.facts import USELESS, Facts
+from divulge.reporting.statements.facts import USELESS, WithoutMatrix
 from divulge.reporting.statements.parts import Grid, Head, Map, Para, Part
 from divulge.reporting.statements.promised import times
 from divulge.reporting.statements.voice import Text, Voice, plain
@@ -19,20 +18,10 @@ APART = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 """Distances, as multiples of 1 over the rate, for which it is said what odds become."""
 
 
-class PlaceFacts(Facts):
+class PlaceFacts(WithoutMatrix):
     """What is told of noise about a distance, computed from what is public."""
 
     mechanism: MetricNoise
-
-    @property
-    def truthful(self) -> bool:
-        """No published point is a true one."""
-        return False
-
-    @cached_property
-    def silent(self) -> bool:
-        """A published point always says something."""
-        return False
 
     @property
     def total(self) -> Fraction:

@@ -17,7 +17,7 @@ from divulge.releasing.records.ran.oracle import HASH, TEXT, FrequencyOracle
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.reports.part import report_columns
 from divulge.reporting.statements import telling
-from divulge.reporting.statements.facts import Facts
+from divulge.reporting.statements.facts import WithoutMatrix
 from divulge.reporting.statements.parts import Grid, Head, Para, Part
 from divulge.reporting.statements.promised import times
 from divulge.reporting.statements.voice import BASE, Text, Voice, plain
@@ -29,20 +29,10 @@ RISK = 0.05
 """Intervals miss once in twenty times, all together."""
 
 
-class ReportFacts(Facts):
+class ReportFacts(WithoutMatrix):
     """What is told of a protocol, computed from what is public."""
 
     mechanism: FrequencyOracle
-
-    @property
-    def truthful(self) -> bool:
-        """No report is an answer."""
-        return False
-
-    @cached_property
-    def silent(self) -> bool:
-        """Every report says something: a protocol that does not is never made."""
-        return False
 
     @property
     def asked_for(self) -> int:
