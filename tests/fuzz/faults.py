@@ -219,8 +219,10 @@ def _problems(place: Place, line: list[str], fault: Fault | None, watched: Watch
         yield "does not say in one message what is wrong"
     if not (killed or _lasts(fault)):
         yield from _left(place, line, "at once")
-    # What the next command does first, in the folder that it writes to.
-    staging.recover(place.work)
+    # What the next command does first, in the folders that it writes to.
+    for folder in (place.work, place.ledger.parent):
+        if folder.exists():
+            staging.recover(folder)
     before, tempfile.tempdir = tempfile.tempdir, str(place.temporary)
     children.remove_abandoned()
     tempfile.tempdir = before
