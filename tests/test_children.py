@@ -409,6 +409,8 @@ def test_settings_beside_a_table_compile_nothing(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     Path(".numba_config.yaml").write_text("cache_dir: planted\n")
     assert kernels.fastest(kernels.draw, 10**10) is None
+    with pytest.raises(dv.DivulgeError, match="must not be told by the working folder"):
+        kernels.compiled(kernels.draw)
     assert not kernels._compiled
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from divulge.errors import DivulgeError
+
 PAYS = 1 << 25
 """Entries from which a loop is worth the third of a second that loading Numba takes."""
 
@@ -49,6 +51,11 @@ def _is_told() -> bool:
 def compiled(loop: Loop) -> Loop:
     """Return a loop of this module compiled for the types of `SIGNATURES`, to run without the interpreter's lock."""
     if loop not in _compiled:
+        if _is_told():
+            raise DivulgeError(
+                f"Numba must not be told by the working folder where compiled loops are; there is a {_SETTINGS}. Hint: "
+                "work in another folder, or without Numba."
+            )
         import numba as nb
 
         how: Any = {"nogil": True, "boundscheck": False}
