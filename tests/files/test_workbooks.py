@@ -150,6 +150,24 @@ def test_one_value_over_several_cells_is_refused(tmp_path: Path) -> None:
         read(spanned, tmp_path, suffix=".ods")
 
 
+def test_a_title_over_several_cells_of_ods_is_left_out_like_any_other(tmp_path: Path) -> None:
+    over = ' table:number-columns-spanned="2" table:number-rows-spanned="1"'
+    blank = '<table:table-row table:number-rows-repeated="2"><table:table-cell/></table:table-row>'
+    grouped = "<table:table-row-group>{}</table:table-row-group>"
+    title, table = cells("A title", cell=over) + blank, cells("x", "y") + cells("a", "b") + cells("b", "a")
+    path = tmp_path / "b.ods"
+    for rows in (title + table, grouped.format(title) + table, title + table + cells("Sum", cell=over)):
+        path.write_bytes(ods(rows))
+        asked: dict[str, Any] = {"path": str(path), "suffix": ".ods", "sheet": None, "header": "4"}
+        asked["footer"] = int("Sum" in rows)
+        assert sheet_of(asked, Limits()).to_pydict() == PLAIN
+    for rows in (title + table + cells("c", cell=over), title + cells("x", "y", cell=over) + cells("a", "b"),
+                 cells("A", cell=' table:number-rows-spanned="5"') + blank + table):  # fmt: skip
+        path.write_bytes(ods(rows))
+        with pytest.raises(dv.DivulgeError, match="merged"):
+            sheet_of({"path": str(path), "suffix": ".ods", "sheet": None, "header": "4"}, Limits())
+
+
 def test_a_formula_counts_as_its_last_result_or_is_refused(tmp_path: Path) -> None:
     with_result = made(lambda book, sheet: sheet.write_formula(1, 0, '="a"', None, "a"))
     assert read(with_result, tmp_path) == PLAIN

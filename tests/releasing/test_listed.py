@@ -124,6 +124,26 @@ def test_the_command_takes_a_list_or_the_codebook_of_a_release(tmp_path: Path) -
     assert wrong.exit_code == 2
 
 
+def test_a_list_is_bought_by_a_count_with_a_threshold_and_both_are_on_record(tmp_path: Path) -> None:
+    """An answer of one person alone is not listed, but for a chance of 1e-6; it counts as other."""
+    rows, ledger = tmp_path / "t.csv", tmp_path / "ledger.sqlite"
+    csv.write_csv(table([*["none", "Catholic"] * 200, "Sikh"]), rows)
+    line = ["--ledger", str(ledger), "--per-row"]
+    refused = CliRunner().invoke(app, ["release", str(rows), "--column", "faith", "--guarantee", "ldp=1", "--values",
+                                       "noisy=0.5", "-o", str(tmp_path / "a.csv"), *line])  # fmt: skip
+    assert refused.exit_code == 2
+    assert "divulge publish TABLE --count C --guarantee adp=0.5:1e-6" in " ".join(refused.output.split())
+    told = " ".join(refused.output.split()).partition("`divulge ")[2].partition("`")[0]
+    bought = told.replace("TABLE", str(rows)).replace("C ", "faith ", 1).replace("list.csv", str(tmp_path / "list.csv"))
+    done = CliRunner().invoke(app, [*bought.split(), *line])
+    assert done.exit_code == 0, done.output
+    receipt = dv.release(rows, tmp_path / "out.csv", column="faith", guarantee="ldp=1", per_row=True, ledger=ledger,
+                         values=str(tmp_path / "list.codebook.json"))  # fmt: skip
+    assert set(map(str, receipt.mechanisms[0].channel.secrets)) == {"none", "Catholic", "other"}
+    assert receipt.together is not None
+    assert receipt.together["releases"] == 2
+
+
 @pytest.mark.parametrize("how", [
     {"values": FAITHS, "prior_from_data": True}, {"other": "x"}, {"values": []}, {"values": ["a", "a"]}, {"values": ""},
     {"values": FAITHS, "mechanism": dv.Channel(np.eye(3), FAITHS, FAITHS)}, {"values": 3},

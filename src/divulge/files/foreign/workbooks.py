@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import zipfile
+from bisect import bisect_right
 from collections.abc import Iterator
 from html import unescape
 from typing import IO, Any
@@ -171,11 +172,23 @@ def _hidden_parts(
         with archive.open(part) as stream:
             pieces = _of_sheet(_pieces(stream), place) if asked["suffix"] == ".ods" else _pieces(stream)
             patterns: dict[str, re.Pattern[bytes]] = {}
+            above = 0
             for piece in pieces:
                 patterns = patterns or _patterns(asked["suffix"], piece)
+                starts = _rows_of(piece, above) if asked["suffix"] == ".ods" else [(0, 0)]
+                above = starts[-1][1]
                 for kind, pattern in patterns.items():
-                    count = sum(_counts(kind, match, piece, end, inside) for match in pattern.finditer(piece))
+                    count = sum(_counts(kind, match, piece, end, inside, starts) for match in pattern.finditer(piece))
                     found[kind] = found.get(kind, 0) + count
+    return found
+
+
+def _rows_of(piece: bytes, above: int) -> list[tuple[int, int]]:
+    """Return where rows of .ods begin in a piece, and how many rows there are up to the last of each."""
+    found = [(-1, above)]
+    for tag in re.finditer(rb"<table:table-row(?=[\s/>])[^>]*>", piece):
+        times = re.search(rb"""\btable:number-rows-repeated=["']([0-9]{1,7})""", tag[0])
+        found.append((tag.start(), found[-1][1] + (int(times[1]) if times else 1)))
     return found
 
 
@@ -186,11 +199,14 @@ def _patterns(suffix: str, head: bytes) -> dict[str, re.Pattern[bytes]]:
     return {kind: re.compile(text.replace(b"{p}", prefix[1] if prefix else b"")) for kind, text in known.items()}
 
 
-def _counts(kind: str, match: re.Match[bytes], piece: bytes, end: tuple[int, int], inside: tuple[int, int]) -> bool:
+def _counts(
+    kind: str, match: re.Match[bytes], piece: bytes, end: tuple[int, int], inside: tuple[int, int],
+    starts: list[tuple[int, int]],
+) -> bool:  # fmt: skip
     """Say whether a match is of a cell, row or column that is read, and is what it seems."""
     number = match[1] if match.re.groups else b""
-    if kind == "merged" and number:  # of .ods it is not known in which rows
-        rows = [int(one) for one in re.findall(rb"[0-9]{1,7}", number)]
+    if kind == "merged":
+        rows = [int(one) for one in re.findall(rb"[0-9]{1,7}", number)] if number else _spanned(match, piece, starts)
         return bool(rows) and rows[0] <= inside[1] and rows[-1] >= inside[0]
     if kind in ("row", "column") and number:
         return int(number[:9]) <= end[kind == "column"] + 1
@@ -198,6 +214,14 @@ def _counts(kind: str, match: re.Match[bytes], piece: bytes, end: tuple[int, int
     if kind == "formula" and not match[0].startswith(b"<table"):
         return not (b"v>" in match[0] and re.search(rb"""\bt=["']str["']""", tag))  # the result is an empty text
     return kind != "error" or b">" not in tag
+
+
+def _spanned(match: re.Match[bytes], piece: bytes, starts: list[tuple[int, int]]) -> tuple[int, int]:
+    """Return the first and the last row of a group of cells of .ods; a row that is repeated has one in each."""
+    at = bisect_right(starts, match.start(), key=lambda start: start[0]) - 1
+    tag = piece[match.start() : piece.find(b">", match.start())]
+    down = re.search(rb"""\btable:number-rows-spanned=["']([0-9]{1,7})""", tag)
+    return starts[max(at - 1, 0)][1] + 1, starts[at][1] + (int(down[1]) if down else 1) - 1
 
 
 def _part(archive: zipfile.ZipFile, name: str) -> str | None:

@@ -22,6 +22,9 @@ from divulge.releasing.drawing.coding import Alphabet, components, dictionary_of
 LINES = (".txt", ".list")
 """Endings of files that list one value a line."""
 
+NOISY = "noisy"
+"""What people write who want the list itself to be found with noise."""
+
 OTHER = "other"
 """What an answer that is not listed counts as, where nothing else is said."""
 
@@ -163,6 +166,13 @@ def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]
         raise DivulgeError.of(
             "values", "be {column: list of values} or a file of that", "it", f"a {type(given).__name__}"
         )
+    if str(given).partition("=")[0] == NOISY and not Path(given).exists():
+        raise DivulgeError.of(
+            "values", "be a list of answers, or a file of one", "it", repr(str(given)),
+            "a list with noise is a publication of its own, which the ledger counts: `divulge publish TABLE --count C "
+            "--guarantee adp=0.5:1e-6 --null-as missing -o list.csv` tells the answers that occur often, and "
+            "--values list.codebook.json (values='list.codebook.json') takes them.",
+        )  # fmt: skip
     with opened(given) as stream, naming(Path(given).name):
         if only is not None and Path(given).suffix.lower() in LINES:
             lines = stream.read().decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
