@@ -1,6 +1,7 @@
 """A person clicks through the app with a messy export of visits and three earlier releases; every number is held
 against the exact posterior of an attacker who reads everything that went out."""
 
+import hashlib
 import html
 import io
 import json
@@ -12,6 +13,7 @@ import shlex
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -176,24 +178,147 @@ def test_every_number_holds_against_who_reads_everything(
     assert every == pytest.approx(100 / (1 + 99 * math.exp(-sum(losses))), abs=0.11)
     assert all(most[3] <= number for number in promised)
     _beside(before, attacker, meant, together)
-    _statement(papers["statement.txt"].read_text(), attacker, alone)
+    _statement(papers["statement.txt"].read_text(), attacker, receipt)
+    _receipt(receipt, earlier, papers["table"], attacker)
     _same_by_command_and_program(shell, papers, path, tmp_path, monkeypatch)
 
 
-def _statement(text: str, attacker: Attacker, alone: slice) -> None:
-    """What the page for the public says of odds and of chances holds for every person and every answer."""
-    words = " ".join(text.split())
-    figures = re.findall(r"(\d+)(?: in 100)?(?: becomes?)? at most ([\d.]*\d)", words.partition("In figures:")[2][:200])
-    rows = re.findall(r"^ +(\d+) {5,}(\d+) ", text, re.MULTILINE)
-    assert (len(figures), len(rows)) == (3, 5)
-    chances = [(Fraction(int(before), 100), float(after)) for before, after in figures]
-    chances += [(Fraction(int(before), 1000), float(after) / 10) for before, after in rows]
-    for before, after in chances:
-        worst = max(attacker.worst(i, x, before, alone) for i in range(PEOPLE) for x in attacker.values)
-        assert worst <= after + 1e-9
-    (times,) = map(float, re.findall(r"changes nobody’s odds .*? by more than ([\d.]+) times, whatever", words))
-    found = [attacker.likelihood(i, alone).values() for i in range(PEOPLE)]
-    assert max(max(likely) / min(likely) for likely in found) <= times
+ANY = r"([\d.,]*\d)"
+"""A number of the statement."""
+
+
+class Reader:
+    """Reads the sentences of a statement that hold numbers, each once; what was not read is left."""
+
+    def __init__(self, text: str) -> None:
+        self.left = " ".join(text.split())
+
+    def numbers(self, sentence: str) -> list[list[float]]:
+        """Return the numbers where a sentence stands, with # in the places of numbers, and take it away."""
+        pattern = ANY.join(map(re.escape, sentence.split("#")))
+        found = [[float(one.replace(",", "")) for one in match.groups()] for match in re.finditer(pattern, self.left)]
+        assert found, sentence
+        self.left = re.sub(pattern, "", self.left)
+        return found
+
+
+def _statement(text: str, attacker: Attacker, receipt: dv.Receipt) -> None:
+    """Every sentence with a number, of the page for the public, against exact posteriors and the law of the draws."""
+    channel = drawn_by(receipt).exact
+    law = [list(map(Fraction, row)) for row in channel.matrix]
+    columns = list(zip(*law, strict=True))
+    alone, ratio, n = slice(3, 4), max(max(column) / min(column) for column in columns), len(law)
+    own = [law[i][[*map(str, channel.outcomes)].index(str(x))] for i, x in enumerate(channel.secrets)]
+    read = Reader(text.replace("#" * 20, "").replace("." * 20, ""))
+    people = range(PEOPLE)
+
+    def worst(before: Fraction) -> float:
+        """Return the posterior of the answer that becomes likeliest, by the law of the draws, and by those drawn."""
+        drawn = max(attacker.worst(i, x, before, alone) for i in people for x in attacker.values)
+        exact = float(100 * before * ratio / (before * ratio + 1 - before))
+        assert drawn <= exact + 1e-9
+        return exact
+
+    ((changed, kept),) = read.numbers(
+        "of 1,000 people, # appear with an answer that is not theirs, and # with their own."
+    )
+    assert (changed, kept) == (round(1000 * (1 - min(own))), round(1000 * max(own)))
+    assert text.count("#") == round(kept / 10)
+    read.numbers("Each figure stands for # of # people.")
+    ((one, five, ten, more, half, most),) = read.numbers(
+        "In figures: what was taken for a chance of # in 100 becomes at most # in 100, # become at most #, and # at "
+        "most #."
+    )
+    for before, after in ((one, five), (ten, more), (half, most)):
+        assert 0 <= after - worst(Fraction(int(before), 100)) < 0.1
+    for before, after in re.findall(r"^ +(\d+) {5,}(\d+) ", text, re.MULTILINE):
+        assert 0 <= int(after) - 10 * worst(Fraction(int(before), 1000)) < 1
+    for before, after in re.findall(r"every true answer alike +(\d+) +(\d+) ", text):
+        assert 0 <= int(after) - 10 * worst(Fraction(int(before), 1000)) < 1
+    read.numbers("Most likely truth truly have the said answer … it, so many are true, at most " + "-" * 88
+                 + " # # another answer # # another answer # # depends on how frequent the others are # # the said "
+                 "answer # # the said answer")  # fmt: skip
+    for before, truth in ((10, False), (200, True)):  # which answer is likeliest, where others are equally frequent
+        p = Fraction(before, 1000)
+        assert (p * ratio > (1 - p) / (n - 1)) is truth
+        assert truth or 1 - p > p * ratio
+    read.numbers("every true answer alike # # the same answer every true answer alike # # the same answer")
+    read.numbers("If so many of # people … then of # rows that say")
+    read.numbers("True answer From, of # to at most, of # When the row says")
+    sentences = (
+        "changes nobody’s odds about that person’s true answer by more than # times, whatever they knew before",
+        "any other answer that is more than # times as frequent is still likelier",
+        "For every one of these answers the odds change by # times at most",
+        "The bound of # times holds for everybody", "Whoever sees it may change their odds about you by # times",
+    )  # fmt: skip
+    for sentence in sentences:
+        ((times,),) = read.numbers(sentence)
+        assert 0 <= times - ratio < 0.01
+    ((rows, off, often, none),) = read.numbers(
+        "From these # rows, how many rows belong to people with a rare true answer can be estimated to within about # "
+        "rows, and how many to people with a frequent one to within about # (19 times in 20, for all answers at once). "
+        "A group with # rows or fewer cannot be told from nobody"
+    )
+    lie = 1 - max(own)
+    spread = max(q * (1 - q) for q in (float(max(own)), float(lie / (n - 1)))) ** 0.5
+    deviation = VISITS * math.sqrt(PEOPLE) * spread / float(max(own) - lie / (n - 1))
+    assert (rows, none) == (PEOPLE * VISITS, off)
+    assert 2 * deviation < off <= often < 5 * deviation  # 2.6 deviations in a normal law, for five answers at once
+    ((twice, once),) = read.numbers("the odds may have changed by # times in place of # times.")
+    assert 0 <= twice - ratio**2 < 0.1
+    assert 0 <= once - ratio < 0.01
+    ((releases, all_times),) = read.numbers(
+        "Together with this one there are #, and all of them together may change the odds by # times."
+    )
+    every = [attacker.likelihood(i, slice(0, 4)).values() for i in people]
+    assert releases == 4
+    assert max(max(likely) / min(likely) for likely in every) <= all_times
+    ((mine,),) = read.numbers("the own answer was kept for at most # of 1,000 people")
+    assert 0 <= mine - 1000 * max(own) < 1
+    ((asked,),) = read.numbers("Asked for: ldp=#.")
+    ((ldp, pmc, pml),) = read.numbers("rounded up: ldp #, pmc #, pml #.")
+    levels = _levels([law], n)
+    assert math.log(5 / 95 * 99) == pytest.approx(asked, abs=1e-3)
+    for said, level in ((ldp, levels["ldp"]), (pmc, levels["pmc"]), (pml, levels["pml"])):
+        assert 0 <= said - level < 1e-3
+    assert not re.search(r"\d", read.left), re.findall(r".{30}\d.{30}", read.left)
+
+
+def _levels(laws: list[list[list[Fraction]]], n: int) -> dict[str, float]:
+    """Return ldp, pml and pmc, where all answers are equally frequent, of independent draws from all laws."""
+    found = {"ldp": 0.0, "pml": 0.0, "pmc": 0.0}
+    for outcomes in product(*(range(len(law[0])) for law in laws)):
+        likely = [math.prod(law[x][y] for law, y in zip(laws, outcomes, strict=True)) for x in range(n)]
+        mean = sum(likely) / n
+        ratios = {"ldp": max(likely) / min(likely), "pml": max(likely) / mean, "pmc": mean / min(likely)}
+        found = {kind: max(level, math.log(ratios[kind])) for kind, level in found.items()}
+    return found
+
+
+def _receipt(receipt: dv.Receipt, earlier: list[dv.Receipt], table: Path, attacker: Attacker) -> None:
+    """Every number of the receipt: levels by the laws of all releases, rows and people by the table."""
+    laws: list[list[list[Fraction]]] = []
+    for done in (*earlier, receipt):
+        channel = drawn_by(done).exact
+        place = {str(x): i for i, x in enumerate(channel.secrets)}
+        laws.append([list(map(Fraction, channel.matrix[place[x]])) for x in attacker.values])
+    n = len(attacker.values)
+    known = receipt.to_dict()
+    alone = _levels(laws[3:], n)
+    for said in (known["guarantees"], known["mechanisms"][0]["guarantees"]):
+        assert said == pytest.approx(alone, rel=1e-9)
+        assert all(said[kind] >= level - 1e-12 for kind, level in alone.items())
+    assert known["together"]["releases"] == 4
+    together = _levels(laws, n)
+    for kind, level in together.items():  # pml and pmc are at most the ldp; a sum may bound them
+        assert level - 1e-12 <= known["together"]["guarantees"][kind] <= together["ldp"] + 1e-6
+    assert known["together"]["guarantees"]["ldp"] == pytest.approx(together["ldp"], abs=1e-6)
+    (asked,) = known["asked"]
+    assert alone["ldp"] <= asked["epsilon"] == pytest.approx(alone["ldp"], rel=1e-9)
+    assert known["rows"] == PEOPLE * VISITS
+    assert (known["protects"]["people"], known["protects"]["squares"]) == (PEOPLE, PEOPLE * VISITS**2)
+    assert known["digest"] == hashlib.sha256(table.read_bytes()).hexdigest()
+    assert all(sum(map(int, row)) == 2 ** known["mechanisms"][0]["bits"] for row in known["mechanisms"][0]["weights"])
 
 
 def _beside(before: str, attacker: Attacker, meant: pa.Table, together: slice) -> None:

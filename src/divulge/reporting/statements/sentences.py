@@ -174,6 +174,11 @@ SENTENCES: dict[str, str] = {
         "within about {off} people, and how many have a frequent one to within about {most} (19 times in 20, for all "
         "answers at once). A group of {off} people or fewer cannot be told from nobody; the smallest group can be "
         "counted only if it is larger than that.",
+    "count_rows":
+        "Only from many rows. From these {rows} rows, how many rows belong to people with a rare true answer can be "
+        "estimated to within about {off} rows, and how many to people with a frequent one to within about {most} (19 "
+        "times in 20, for all answers at once). A group with {off} rows or fewer cannot be told from nobody; the "
+        "smallest group can be counted only if it has more rows than that.",
     "count_never": "No. In {rows} rows an estimate may be off by as many rows as there are.",
     "count_no": "No. How many people have each true answer cannot be estimated from this column.",
     "count_exact": "Yes, exactly: the said answers are the true ones.",

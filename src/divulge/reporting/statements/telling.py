@@ -362,7 +362,8 @@ def _count(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         said = voice.say("count_never", rows=rows)
     else:
         small, any_size = (voice.number(min(math.ceil(v), receipt.rows), 0) for v in (off, most))
-        said = voice.say("count_yes", off=small, most=any_size, rows=rows)
+        several = receipt.protects.get("one_answer") or (receipt.protects.get("rows_per_person") or 1) > 1
+        said = voice.say("count_rows" if several else "count_yes", off=small, most=any_size, rows=rows)
     number = "number" if not math.isinf(off) else "number_never"
     return [Head(voice.say("q_count")), Para(said), Head(voice.say("q_number")), Para(voice.say(number))]
 
