@@ -160,7 +160,7 @@ def test_the_drawn_envelope_never_lies_below_the_true_one() -> None:
     found = dv.report((prior, channel))
     axes = Figure().subplots()
     pml, pmc = found.profile.pml, found.profile.pmc
-    pictures.tails(pml, pmc, found.envelope, axes)
+    pictures.tails(pml, pmc, found.envelope, axes, found.voice)
     line = next(one for one in axes.lines if "merged" in str(one.get_label()))
     assert line.get_drawstyle() == "steps-post"
     places, heights = line.get_xdata(), line.get_ydata()

@@ -83,12 +83,16 @@ class Terms(ABC):
     @property
     def meaning(self) -> str:
         """What the guarantee promises, in one sentence with its numbers."""
+        return self.told_by(self.sentence)
+
+    def told_by(self, sentence: str, written: Callable[[str], str] = str) -> str:
+        """Return a sentence with the numbers of the guarantee in the places of their names, each as it is `written`."""
         values = self.values()
         shown = {
             name: promise_text(name, value) if isinstance(value, Real) else str(value) for name, value in values.items()
         }
         grown = {f"exp_{name}": at_most(_exp(value)) for name, value in values.items() if PARAMETERS[name].logarithmic}
-        return self.sentence.format(**shown, **grown)
+        return sentence.format(**{name: written(text) for name, text in (shown | grown).items()})
 
     def read_in(self, unit: Unit, to_keep: bool = False) -> Self:
         """Return the guarantee in nats whose parameters, in `unit`, are these.

@@ -7,6 +7,7 @@ from typing import Any
 from divulge.model.shown import printable
 from divulge.reporting.blocks import Block, Cards, Folded, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.reports.pictures import as_address
+from divulge.reporting.statements.voice import Voice
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
@@ -35,9 +36,9 @@ def _escaped(text: str) -> str:
     return text if isinstance(text, Html) else html.escape(printable(text))
 
 
-def as_page(about: str, sections: Sequence[Section]) -> str:
+def as_page(voice: Voice, about: str, sections: Sequence[Section]) -> str:
     """Return the page of a report on `about`."""
-    title = f"What {about} reveals"
+    title = voice.text("r_title", about=about)
     links = [tag("li", tag("a", section.title, href=f"#{section.name}")) for section in sections]
     page = tag(
         "html",
@@ -51,37 +52,39 @@ def as_page(about: str, sections: Sequence[Section]) -> str:
         ),
         tag(
             "body",
-            tag("a", "Skip to the summary", href=f"#{sections[0].name}", class_="skip"),
-            tag("header", tag("p", "Privacy report", class_="kind"), tag("h1", title)),
-            tag("nav", tag("ol", *links), **{"aria-label": "Contents"}),
-            tag("main", *map(_section, sections)),
-            tag("footer", tag("p", "Made by Divulge. This page needs no network and runs no scripts.")),
+            tag("a", voice.text("r_skip"), href=f"#{sections[0].name}", class_="skip"),
+            tag("header", tag("p", voice.text("r_kind"), class_="kind"), tag("h1", title)),
+            tag("nav", tag("ol", *links), **{"aria-label": voice.text("r_contents")}),
+            tag("main", *(_section(section, voice.text("r_wide")) for section in sections)),
+            tag("footer", tag("p", voice.text("made"))),
         ),
-        lang="en",
+        lang=voice.language,
     )
     return f"<!doctype html>\n{page}\n"
 
 
-def as_frame(page: str) -> str:
+def as_frame(page: str, title: str) -> str:
     """Return a page as a frame inside another one."""
-    return tag(
-        "iframe", srcdoc=Html(html.escape(page)), style="width:100%;height:80vh;border:0", title="Privacy report"
-    )
+    return tag("iframe", srcdoc=Html(html.escape(page)), style="width:100%;height:80vh;border:0", title=title)
 
 
-def _section(section: Section) -> Html:
+def _section(section: Section, wide: str) -> Html:
+    """Return a section; `wide` says below a map that it goes on beside a narrow screen."""
     heading = tag("h2", section.title, id=f"{section.name}-title")
     return tag(
         "section",
         heading,
-        *map(_block, section.blocks),
+        *(_block(block, wide) for block in section.blocks),
         id=section.name,
         **{"aria-labelledby": f"{section.name}-title"},
     )
 
 
-def _block(block: Block) -> Html:
-    return _BLOCKS[type(block)](block)
+def _block(block: Block, wide: str) -> Html:
+    found = _folded(block, wide) if isinstance(block, Folded) else _BLOCKS[type(block)](block)
+    if isinstance(block, Rows) and any(isinstance(value, Shade) for row in block.rows for value in row):
+        return Html(found + tag("p", wide, class_="more"))
+    return found
 
 
 def _words(block: Words) -> Html:
@@ -117,9 +120,8 @@ def _rows(block: Rows) -> Html:
     ]
     body = [tag("tr", *(cell(i, value) for i, value in enumerate(row))) for row in block.rows]
     table = tag("table", tag("caption", block.caption), tag("thead", tag("tr", *head)), tag("tbody", *body))
-    wide = tag("div", table, class_="wide" if shaded else "wide stack", tabindex="0", role="region",
+    return tag("div", table, class_="wide" if shaded else "wide stack", tabindex="0", role="region",
                **{"aria-label": block.caption})  # fmt: skip
-    return Html(wide + tag("p", "On a narrow screen the map goes on to the right.", class_="more")) if shaded else wide
 
 
 def _picture(block: Picture) -> Html:
@@ -127,12 +129,11 @@ def _picture(block: Picture) -> Html:
     return tag("figure", image, tag("figcaption", block.caption))
 
 
-def _folded(block: Folded) -> Html:
-    return tag("details", tag("summary", block.title), *map(_block, block.blocks))
+def _folded(block: Folded, wide: str) -> Html:
+    return tag("details", tag("summary", block.title), *(_block(inner, wide) for inner in block.blocks))
 
 
 _BLOCKS: dict[type, Callable[[Any], Html]] = {
-    Folded: _folded,
     Words: _words,
     Items: _items,
     Cards: _cards,
@@ -187,6 +188,8 @@ figure { margin: 1.2rem 0; break-inside: avoid; }
 figure img { max-width: 100%; height: auto; display: block; }
 p.more { display: none; color: var(--soft); font-size: .85rem; margin-top: -.6rem; }
 @media (max-width: 34rem) { h1 { font-size: 1.5rem; } p.more { display: block; }
+  figure { overflow-x: auto; }
+  figure img { min-width: 26rem; max-width: none; }
   .stack { overflow: visible; }
   .stack table, .stack tbody, .stack tr, .stack th, .stack td { display: block; width: 100%; min-width: 0;
     max-width: none; }
@@ -210,7 +213,9 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   p.more { display: none; }
   table { min-width: 0; width: 100%; font-size: 7.5pt; }
   th, td, td.number { padding: .15rem .3rem; white-space: normal; overflow-wrap: anywhere; }
+  td.number { overflow-wrap: normal; }
   details > *:not(summary) { display: block; }
+  details::details-content { content-visibility: visible; display: block; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 @page { margin: 18mm 16mm; }
 """

@@ -7,7 +7,10 @@ from typing import Any
 from divulge import exact
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.shown import at_least, at_most, in_so_many, printable, promised, shortened
+from divulge.reporting.statements.voice import Voice
 from divulge.units import Unit, nats_per
+
+_ENGLISH = Voice()
 
 _LONGEST = 80
 """Characters of a label in a report: a line; a longer one is cut, with dots that say so."""
@@ -25,18 +28,28 @@ def label(value: Hashable) -> str:
     return shortened(printable(text), _LONGEST) or "(empty)"
 
 
-def near(value: Any) -> str:
+def near(value: Any, voice: Voice = _ENGLISH) -> str:
     """Return a number with four digits, rounded to the nearest.
 
     Examples
     --------
-    >>> near(0.98079), near(float("inf"))
-    ('0.9808', 'inf')
+    >>> near(0.98079), near(float("inf")), near(0.98079, Voice("de"))
+    ('0.9808', 'inf', '0,9808')
     """
-    return f"{exact.as_float(value):.4g}"
+    return voice.numeral(f"{exact.as_float(value):.4g}")
 
 
-def amount(value: Any) -> str:
+def most(value: Any, voice: Voice = _ENGLISH) -> str:
+    """Return what stands behind "at most": `at_most`, as the language writes it."""
+    return voice.numeral(at_most(value))
+
+
+def least(value: Any, voice: Voice = _ENGLISH) -> str:
+    """Return what stands behind "at least": `at_least`, as the language writes it."""
+    return voice.numeral(at_least(value))
+
+
+def amount(value: Any, voice: Voice = _ENGLISH) -> str:
     """Return a leakage with four digits, rounded up.
 
     Examples
@@ -44,17 +57,14 @@ def amount(value: Any) -> str:
     >>> amount(0.98072), amount(float("inf"))
     ('0.9808', 'inf')
     """
-    return promised(value, 4)
+    return voice.numeral(promised(value, 4))
 
-
-NO_BOUND = "no useful bound"
-"""What stands in the place of an infinite number, or of one so large that nobody can read it."""
 
 MOST_TOLD = 1e6
 """Bounds on factors from this one on are given as none: odds that rise a million times are certainty to any reader."""
 
 
-def bound(factor: Any) -> str:
+def bound(factor: Any, voice: Voice = _ENGLISH) -> str:
     """Return a factor as `at_most` writes it, where it is a useful one.
 
     Examples
@@ -62,28 +72,30 @@ def bound(factor: Any) -> str:
     >>> bound(2.7182), bound(3e12), bound(float("inf"))
     ('2.72', 'no useful bound', 'no useful bound')
     """
-    return at_most(factor) if exact.as_float(factor) < MOST_TOLD else NO_BOUND
+    return most(factor, voice) if exact.as_float(factor) < MOST_TOLD else voice.text("no_bound")
 
 
-def share(value: Any) -> str:
+def share(value: Any, voice: Voice = _ENGLISH) -> str:
     """Return a probability in percent, to three digits; 100% is only what is certain.
 
     Examples
     --------
-    >>> share(0.0112819), share(1), share(1e-9), share(0.99999)
-    ('1.13%', '100%', '1e-07%', 'more than 99.9%')
+    >>> share(0.0112819), share(1), share(1e-9), share(0.99999), share(0.0112819, Voice("de"))
+    ('1.13%', '100%', '1e-07%', 'more than 99.9%', '1,13 %')
     """
-    text = f"{100 * exact.as_float(value):.3g}%"
-    return "more than 99.9%" if text == "100%" and value < 1 else text
+    text = f"{100 * exact.as_float(value):.3g}"
+    return (
+        voice.text("nearly_all") if text == "100" and value < 1 else voice.text("percent", number=voice.numeral(text))
+    )
 
 
-def quoted(value: Hashable) -> str:
-    return f"“{label(value)}”"
+def quoted(value: Hashable, voice: Voice = _ENGLISH) -> str:
+    return voice.text("quoted", label=label(value))
 
 
-def listed(values: Iterable[Hashable], most: int = 6) -> str:
-    names = [quoted(value) for value in values]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+def listed(values: Iterable[Hashable], voice: Voice = _ENGLISH, most: int = 6) -> str:
+    names = [quoted(value, voice) for value in values]
+    more = voice.text("rest_more", count=voice.number(len(names) - most, 0)) if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
@@ -97,27 +109,50 @@ def base_of(before: float) -> int:
     return in_so_many(before / 10)
 
 
-def rise(before: float, after: float) -> str:
+def rise(before: float, after: float, voice: Voice = _ENGLISH) -> str:
     """Return how often among so many, before and at most after."""
-    base = base_of(before)
-    return f"{before * base:.3g} → {at_most(after * base)} in {base:,}"
+    return _changed(before, after, most, voice)
 
 
-def fall(before: float, after: float) -> str:
+def fall(before: float, after: float, voice: Voice = _ENGLISH) -> str:
     """Return how often among so many, before and at least after."""
+    return _changed(before, after, least, voice)
+
+
+def _changed(before: float, after: float, rounded: Callable[[Any, Voice], str], voice: Voice) -> str:
     base = base_of(before)
-    return f"{before * base:.3g} → {at_least(after * base)} in {base:,}"
+    was = voice.numeral(f"{before * base:.3g}")
+    return voice.text("change_in", before=was, after=rounded(after * base, voice), base=voice.number(base, 0))
 
 
-def part(after: float, before: float, rounded: Callable[[float], str]) -> str:
+def part(after: float, before: float, rounded: Callable[[Any, Voice], str], voice: Voice = _ENGLISH) -> str:
     """Return how likely something is afterwards, among as many as say well how likely it was before."""
     base = base_of(before)
-    return f"{rounded(after * base)} in {base:,}"
+    return voice.text("in_base", number=rounded(after * base, voice), base=voice.number(base, 0))
 
 
 def written(guarantee: Guarantee, unit: Unit) -> str:
     """Return a guarantee as the command line writes it, with three digits."""
     return f"{guarantee.kind}={level(guarantee, unit)}"
+
+
+def title(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
+    """Return what a guarantee is called."""
+    name = f"title_{guarantee.kind}"
+    return voice.text(name) if name in voice.sentences else guarantee.title
+
+
+def meaning(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
+    """Return what a guarantee promises, in one sentence with its numbers.
+
+    Examples
+    --------
+    >>> from divulge.guarantees import PML
+    >>> meaning(PML(1)) == PML(1).meaning, "2,72-Fache" in meaning(PML(1), Voice("de"))
+    (True, True)
+    """
+    template = voice.sentences.get(f"means_{guarantee.kind}", guarantee.sentence)
+    return guarantee.told_by(template, voice.numeral)
 
 
 def level(guarantee: Guarantee, unit: Unit) -> str:

@@ -61,6 +61,7 @@ def command(
         Path | None, typer.Option("-o", "--output", metavar="PAGE", help="The page to write, such as report.html.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a page that exists.")] = False,
+    language: Annotated[str, typer.Option("--language", help="Of the report: en or de.")] = "en",
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -74,6 +75,7 @@ def command(
     from divulge.publishing.published import Published, read_receipt
     from divulge.releasing.records.ran.mechanism import Mechanism
     from divulge.reporting.reports.report import write_page
+    from divulge.reporting.statements.voice import Voice
 
     if channel is not None and receipt is None and _is_receipt(channel):
         channel, receipt = None, channel
@@ -87,7 +89,8 @@ def command(
             raise DivulgeError("--data needs both columns. Hint: --secret COLUMN --released COLUMN.")
         subject: Any = data
         asked |= {"secret": tuple(secret), "released": tuple(released), "null_as": null_as}
-        asked |= {"about": f"{', '.join(released)} about {', '.join(secret)} in {name_of(str(data))}"}
+        named = Voice(language).text("r_about_of", released=", ".join(released), secret=", ".join(secret))
+        asked |= {"about": Voice(language).text("r_about_in", columns=named, table=name_of(str(data)))}
     elif secret or released or null_as:
         raise DivulgeError("--secret, --released and --null-as are about a table. Hint: give --data TABLE as well.")
     elif given == "CHANNEL":
@@ -104,10 +107,10 @@ def command(
     else:
         subject = read_receipt(str(receipt))
         if isinstance(subject, Published | dict):
-            _tell_statement(subject, out, force, unit, as_json)
+            _tell_statement(subject, out, force, unit, as_json, language)
             return
         if not all(isinstance(one, Mechanism) for one in subject.mechanisms):
-            _tell_statement(subject, out, force, unit, as_json)
+            _tell_statement(subject, out, force, unit, as_json, language)
             return
         ran = subject.matrix_of(tuple(column) if column else subject.columns)
         known = None if prior is None else ran.channel.exact
@@ -121,6 +124,7 @@ def command(
             ledger=ledger,
             guarantees=guarantees or (),
             unit=unit,
+            language=language,
             **asked,
         )
         if out is not None:
@@ -140,13 +144,13 @@ def _is_receipt(name: str) -> bool:
     return Path(name).name.endswith((".receipt.json", ".keeper.json"))
 
 
-def _tell_statement(found: Any, out: Path | None, force: bool, unit: Any, as_json: bool) -> None:
+def _tell_statement(found: Any, out: Path | None, force: bool, unit: Any, as_json: bool, language: str) -> None:
     """Tell what published statistics, or groups of a coarsened table, say about one record, from their receipt."""
     from divulge.releasing.records.receipt import Receipt
     from divulge.reporting.reports.report import write_page
     from divulge.reporting.statements.statement import statement
 
-    said = statement(found)
+    said = statement(found, language)
     if out is not None:
         write_page(said.html, out, force)
         note(f"written to {name_of(out)}")

@@ -7,29 +7,33 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
-from divulge.errors import number_of
+from divulge.adversaries.attack import Attack
+from divulge.auditing.audit import Audit
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.pointwise.by_outcome import Pointwise
-from divulge.model.shown import at_least, at_most, percent, shortened
+from divulge.model.shown import at_most, percent, shortened
 from divulge.reporting.blocks import Block, Card, Cards, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import Report
+from divulge.reporting.statements.voice import Voice
 from divulge.reporting.wording import (
     MOST_TOLD,
-    NO_BOUND,
     amount,
-    base_of,
     bound,
     factor,
     fall,
     in_unit,
     label,
+    least,
     listed,
+    meaning,
+    most,
     near,
     part,
     quoted,
     rise,
     share,
+    title,
     written,
 )
 from divulge.ties import falling, first_largest
@@ -39,90 +43,64 @@ _MOST_ROWS = 20
 _MOST_SHADED = 12
 """Rows, and columns, of the shaded map, which has to fit on a page of paper."""
 
-_ATTACKERS: dict[str, tuple[str, str]] = {
-    "pml": ("The opportunist", "sees the outcome first, and then goes for whatever pays best"),
-    "pmc": ("The cautious one", "wants to be wrong as rarely as can be, and bets against what has become unlikely"),
-    "min-entropy-leakage": ("The guesser", "has one guess at the value; on average over all outcomes"),
-    "bayes-capacity": ("The guesser in the dark", "the same, where all values are equally frequent: their best case"),
-    "ldp": ("The one who was wrong", "was almost sure of another value than the true one"),
-}
-"""Kind of guarantee -> who attains it, and what they want."""
-
 
 def summary(report: Report) -> Section:
-    n, m = len(report.beliefs), int(np.count_nonzero(report.joint.occurring))
+    voice, n, m = report.voice, len(report.beliefs), int(np.count_nonzero(report.joint.occurring))
+    counts = {"secrets": voice.number(n, 0), "outcomes": voice.number(m, 0)}
     if report.audit is not None:
-        what = (
-            f"In {number_of(report.audit.rows, 'row')}, a secret value (one of {n}) stands beside a released one "
-            f"(one of {m}). "
-            "This report tells what the released value reveals about the secret one."
-        )
+        what = voice.text("r_what_rows", rows=voice.counted(report.audit.rows, "row"), **counts)
     else:
-        what = (
-            f"Every person or record has one of {n} possible secret values. One of {m} outcomes is published in its "
-            "place. This report tells what the outcome reveals about the value."
-        )
-    return Section(
-        "summary",
-        "In short",
-        (*_verdicts(report), Words(what), Cards(_cards(report)), Words(_standing(report))),
-    )
+        what = voice.text("r_what", **counts)
+    blocks = (*_verdicts(report), Words(what), Cards(_cards(report)), Words(_standing(report)))
+    return Section("summary", voice.text("r_short"), blocks)
 
 
 def _cards(report: Report) -> tuple[Card, ...]:
     pml, pmc = _pointwise(report)
-    found = report.profile
+    found, voice = report.profile, report.voice
     capacity = exact.as_float(found.lift_capacity)
-    limit = "No outcome changes the odds between two values by a larger factor, for any attacker whatsoever."
-    if report.estimated:
-        limit = "In these rows, no outcome changes the odds between two values by a larger factor."
-    unlimited = "Some outcome is impossible under one value and possible under another: no factor bounds what it says."
+    limit = voice.text("r_limit_rows" if report.estimated else "r_limit")
+    fallen = f"÷ {bound(factor(pmc.max(), report.unit), voice)}" if pmc.max() < math.inf else voice.text("r_to_zero")
     return (
-        Card(f"× {at_most(found.lift)}", "Largest rise of a belief", _rising(report, pml)),
-        Card(f"÷ {bound(factor(pmc.max(), report.unit))}" if pmc.max() < math.inf else "to 0",
-             "Largest fall of a belief", _falling(report, pmc)),
-        Card(f"× {at_most(capacity)}" if capacity < MOST_TOLD else NO_BOUND, "For anyone, whatever they know",
-             limit if capacity < math.inf else unlimited),
-        Card(share(report.resolved), "Told on average",
-             "So much of the uncertainty about the value goes away on average. "
-             "This is also what makes the release useful."),
+        Card(f"× {most(found.lift, voice)}", voice.text("r_rise"), _rising(report, pml)),
+        Card(fallen, voice.text("r_fall"), _falling(report, pmc)),
+        Card(f"× {most(capacity, voice)}" if capacity < MOST_TOLD else voice.text("no_bound"), voice.text("r_anyone"),
+             limit if capacity < math.inf else voice.text("r_unlimited")),
+        Card(share(report.resolved, voice), voice.text("r_average"), voice.text("r_average_means")),
     )  # fmt: skip
 
 
 def _rising(report: Report, pml: Pointwise) -> str:
-    outcome, often, secret = _worst(pml)
     if not pml.max() > 0:
-        return "No outcome makes any value likelier than it was."
-    change = rise(*before_and_after(report, outcome, secret))
-    return f"After {quoted(outcome)} ({share(often)} of cases), {quoted(secret)}: {change}."
+        return report.voice.text("r_no_rise")
+    return _moving(report, pml, rise)
 
 
 def _falling(report: Report, pmc: Pointwise) -> str:
-    outcome, often, secret = _worst(pmc)
     if not pmc.max() > 0:
-        return "No outcome makes any value less likely than it was."
-    if pmc.max() == math.inf:
-        return f"After {quoted(outcome)} ({share(often)} of cases), {quoted(secret)} is ruled out."
-    change = fall(*before_and_after(report, outcome, secret))
-    return f"After {quoted(outcome)} ({share(often)} of cases), {quoted(secret)}: {change}."
+        return report.voice.text("r_no_fall")
+    return _moving(report, pmc, None if pmc.max() == math.inf else fall)
+
+
+def _moving(report: Report, variable: Pointwise, moved: Any) -> str:
+    """Return what happens to a belief after the worst outcome; a value is ruled out where nothing is `moved`."""
+    voice, (outcome, often, secret) = report.voice, _worst(variable)
+    said = {"outcome": quoted(outcome, voice), "often": share(often, voice), "secret": quoted(secret, voice)}
+    if moved is None:
+        return voice.text("r_out", **said)
+    return voice.text("r_moves", change=moved(*before_and_after(report, outcome, secret), voice), **said)
 
 
 def _standing(report: Report) -> str:
+    voice = report.voice
     if report.audit is not None:
         alone = int((report.audit.counts.sum(axis=0) == 1).sum())
-        stand = "stands for one row" if alone == 1 else "stand for one row each"
-        told = f" {number_of(alone, 'outcome')} {stand}: whoever holds the table reads the secret value there."
-        return (
-            f"Every number here is an estimate: the frequencies in {number_of(report.audit.rows, 'row')} are taken for "
-            "the truth. About other people, chance makes a number too large where few rows stand behind it; “How sure "
-            f"this is” gives bounds.{told if alone else ''}"
-        )
-    prior = (
-        f"The attacker is taken to know how likely each value is ({report.prior_source}), and how outcomes are drawn."
-    )
-    how = "exactly" if report.joint.exact else "in floating point, to many more digits than are shown"
-    rounded = "The factors above and what is “at most” are rounded up, what is “at least” down."
-    return f"{prior} Numbers are computed {how}. {rounded}"
+        name = "r_alone_one" if alone == 1 else "r_alone"
+        told = voice.text(name, outcomes=voice.counted(alone, "outcome")) if alone else ""
+        return voice.text("r_stand_rows", rows=voice.counted(report.audit.rows, "row")) + told
+    how = "r_exact" if report.joint.exact else "r_float"
+    stand = voice.text("r_stand", source=report.source_words)
+    return " ".join([stand, voice.text(how), voice.text("r_rounded")])
 
 
 def _verdicts(report: Report) -> tuple[Words, ...]:
@@ -130,48 +108,55 @@ def _verdicts(report: Report) -> tuple[Words, ...]:
     for audit in report.refutations:
         assert audit.claim is not None
         claim = written(audit.claim, report.unit)
-        if audit.violated:
-            found.append(Words(f"The promise {claim} is broken: the rows refute it.", "bad"))
-        else:
-            found.append(Words(f"The rows do not refute the promise {claim}. That is no proof that it is kept."))
+        name, tone = ("r_refuted", "bad") if audit.violated else ("r_not_refuted", "")
+        found.append(Words(report.voice.text(name, claim=claim), tone))
     return tuple(found)
 
 
 def _verdict(report: Report, asked: Guarantee, holds: bool, levels: dict[str, Any], adversary: str) -> Words:
-    measured = ", ".join(map(amount, in_unit(asked, levels, report.unit).values()))
-    head = f"The promise {asked.title}, {written(asked, report.unit)}"
+    voice = report.voice
+    measured = ", ".join(amount(level, voice) for level in in_unit(asked, levels, report.unit).values())
+    named = {"title": title(asked, voice), "claim": written(asked, report.unit), "measured": measured}
     if holds:
-        return Words(f"{asked.meaning} {head}, is kept: measured {measured}.", "good")
-    return Words(f"{head}, is BROKEN: measured {measured}. {shortened(adversary, 400)}", "bad")
-
-
-KEEPER = "This page holds exact numbers of the rows: it is for the keeper of the table alone."
+        return Words(f"{meaning(asked, voice)} {voice.text('r_kept', **named)}", "good")
+    who = shortened(adversary, 400) if voice.language == "en" else ""  # whose words are English
+    return Words(f"{voice.text('r_broken', **named)} {who}".strip(), "bad")
 
 
 def how_sure(report: Report) -> Section:
+    voice = report.voice
     if report.audit is None:
-        return Section("sure", "How sure this is", ())
+        return Section("sure", voice.text("r_sure"), ())
     found, told = report.audit, report.audit.to_dict(report.unit)
     rows = [
-        (name.replace("_", " "), at_least(b["lower"]), at_most(b["upper"]), near(b["estimate"]))
+        (_measure(name, voice), least(b["lower"], voice), most(b["upper"], voice), near(b["estimate"], voice))
         for name, b in told["measures"].items()
     ]
-    caption = (
-        f"With {percent(found.confidence)} confidence the truth lies between “at least” and “at most”, for all "
-        f"measures at once. Logarithms in {report.unit}; lifts and capacities are factors. inf: no bound."
-    )
-    return Section(
-        "sure",
-        "How sure this is",
-        (
-            Rows(caption, ("measure", "at least", "at most", "estimate (too large)"), tuple(rows)),
-            Items((KEEPER, *(f"{note[0].upper()}{note[1:]}." for note in found.notes))),
-        ),
-    )
+    level = voice.text("percent", number=voice.numeral(percent(found.confidence).removesuffix("%")))
+    caption = voice.text("r_sure_means", level=level, unit=voice.text(f"unit_{report.unit}"))
+    header = tuple(map(voice.text, ("r_measure", "r_at_least", "r_at_most", "r_estimate")))
+    blocks = (Rows(caption, header, tuple(rows)), Items((voice.text("r_keeper"), *_notes(found, voice))))
+    return Section("sure", voice.text("r_sure"), blocks)
+
+
+def _measure(name: str, voice: Voice) -> str:
+    kind = name.replace("_", "-")
+    return name.replace("_", " ") if voice.language == "en" else voice.sentences.get(f"title_{kind}", kind)
+
+
+def _notes(found: Audit, voice: Voice) -> list[str]:
+    """Return what a reader must know of an audit; beside what has words in all languages, how many cells are empty."""
+    told = [f"{note[0].upper()}{note[1:]}." for note in found.notes]
+    if voice.language == "en":
+        return told
+    empty = int((found.counts == 0).sum())
+    counts = {"empty": voice.number(empty, 0), "cells": voice.number(found.counts.size, 0)}
+    known = [voice.known(note) for note in told if voice.known(note) != note]
+    return [*known, *([voice.text("note_empty", **counts)] if empty else [])]
 
 
 def outcomes(report: Report) -> Section:
-    pml, pmc = _pointwise(report)
+    voice, (pml, pmc) = report.voice, _pointwise(report)
     assert pml.secrets is not None
     assert pmc.secrets is not None
     order = falling(pml.values, pmc.values).tolist()
@@ -180,22 +165,21 @@ def outcomes(report: Report) -> Section:
     for j in shown:
         outcome, up, down = pml.outcomes[j], pml.secrets[j], pmc.secrets[j]
         rows.append((
-            label(outcome), share(pml.probabilities[j]),
-            label(up), rise(*before_and_after(report, outcome, up)) + _rows_behind(report, outcome, up),
-            amount(pml.values[j]),
-            label(down), fall(*before_and_after(report, outcome, down)) + _rows_behind(report, outcome, down),
-            amount(pmc.values[j]),
+            label(outcome), share(pml.probabilities[j], voice),
+            label(up), rise(*before_and_after(report, outcome, up), voice) + _rows_behind(report, outcome, up),
+            amount(pml.values[j], voice),
+            label(down), fall(*before_and_after(report, outcome, down), voice) + _rows_behind(report, outcome, down),
+            amount(pmc.values[j], voice),
         ))  # fmt: skip
-    left_out = len(order) - len(shown)
-    more = f" {number_of(left_out, 'outcome')} revealing less not shown." if left_out else ""
-    header = (
-        "outcome", "how often", "rises most", "before → at most", f"gain, pml [{report.unit}]",
-        "falls most", "before → at least", f"loss, pmc [{report.unit}]",
-    )  # fmt: skip
+    caption, left_out = voice.text("r_outcomes_first"), len(order) - len(shown)
+    if left_out:
+        caption += voice.text("r_outcomes_left", outcomes=voice.counted(left_out, "outcome"))
+    names = ("r_outcome", "r_often", "r_rises", "r_before_most", "r_gain_in", "r_falls", "r_before_least", "r_loss_in")
+    header = tuple(voice.text(name, unit=voice.text(f"unit_{report.unit}")) for name in names)
     if report.estimated:
-        more += " In brackets: the rows with this value and this outcome; what rests on few of them is mostly chance."
-    table = Rows(f"Outcomes, the one that reveals most first.{more}", header, tuple(rows), (0, 2, 5))
-    return Section("outcomes", "What each outcome reveals", (table, *_heat(report), *_tails(report)))
+        caption += voice.text("r_behind")
+    table = Rows(caption, header, tuple(rows), (0, 2, 5))
+    return Section("outcomes", voice.text("r_outcomes"), (table, *_heat(report), *_tails(report)))
 
 
 def _rows_behind(report: Report, outcome: Hashable, secret: Hashable) -> str:
@@ -203,12 +187,13 @@ def _rows_behind(report: Report, outcome: Hashable, secret: Hashable) -> str:
     if report.audit is None:
         return ""
     found = report.audit
-    return f" [{found.counts[found.secrets.index(secret), found.outcomes.index(outcome)]:,}]"
+    rows = found.counts[found.secrets.index(secret), found.outcomes.index(outcome)]
+    return f" [{report.voice.number(int(rows), 0)}]"
 
 
 def _heat(report: Report) -> tuple[Block, ...]:
     """Return the map of how many times more or less likely each value is after each outcome."""
-    joint, (pml, pmc) = report.joint, _pointwise(report)
+    joint, voice, (pml, pmc) = report.joint, report.voice, _pointwise(report)
     if not report.small:
         return ()
     place = {y: i for i, y in enumerate(joint.outcomes)}
@@ -222,103 +207,108 @@ def _heat(report: Report) -> tuple[Block, ...]:
     finite = np.abs(logs[np.isfinite(logs)])
     scale = max(float(finite.max(initial=0.0)), 1e-12)
     cells = [
-        (label(joint.secrets[x]), *(Shade(_times(v), max(-1.0, min(log / scale, 1.0)))
+        (label(joint.secrets[x]), *(Shade(_times(v, voice), max(-1.0, min(log / scale, 1.0)))
                                     for v, log in zip(line, lines, strict=True)))
         for x, line, lines in zip(rows, lift.tolist(), logs.tolist(), strict=True)
     ]  # fmt: skip
-    part = ", of those that change most" if len(rows) < len(report.beliefs) or len(columns) < len(pml) else ""
-    caption = (
-        f"How many times more (×, orange) or less (÷, blue) likely each secret value (row) is after each outcome "
-        f"(column) than before{part}. 0: ruled out."
-    )
-    return (Rows(caption, ("secret value", *(label(joint.outcomes[y]) for y in columns)), tuple(cells)),)
+    some = len(rows) < len(report.beliefs) or len(columns) < len(pml)
+    header = (voice.text("r_secret_value"), *(label(joint.outcomes[y]) for y in columns))
+    return (Rows(voice.text("r_map_part" if some else "r_map"), header, tuple(cells)),)
 
 
-def _times(lift: float) -> str:
+def _times(lift: float, voice: Voice) -> str:
     if lift == 0:
         return "0"
     sign, times = ("×", lift) if lift >= 1 else ("÷", 1 / lift)
-    return f"{sign} {at_most(times)}" if times < MOST_TOLD else f"{sign} > {MOST_TOLD:,.0f}"
+    return f"{sign} {most(times, voice)}" if times < MOST_TOLD else f"{sign} > {voice.number(MOST_TOLD, 0)}"
 
 
 def _tails(report: Report) -> tuple[Block, ...]:
-    pml, pmc = _pointwise(report)
+    voice, (pml, pmc) = report.voice, _pointwise(report)
     if not pml.max() > 0:
         return ()
-    likely = share(pml.tail(pml.max() / 2))
+    unit = voice.text(f"unit_{report.unit}")
+    likely = share(pml.tail(pml.max() / 2), voice)
     return (
         Picture(
-            f"How often an outcome reveals more than t [{report.unit}]. Merging outcomes afterwards can raise the "
-            "chance of a large gain, up to the dashed line.",
-            f"Falling steps: chance that the gain or the loss exceeds t. More than half of the largest gain of "
-            f"{amount(pml.max())} {report.unit} is revealed in {likely} of cases.",
-            lambda ax: pictures.tails(pml, pmc, report.envelope, ax),
+            voice.text("r_tail", unit=unit),
+            voice.text("r_tail_alt", most=amount(pml.max(), voice), unit=unit, often=likely),
+            lambda ax: pictures.tails(pml, pmc, report.envelope, ax, voice),
         ),
     )
 
 
 def values(report: Report) -> Section:
-    shown = report.beliefs[:_MOST_ROWS]
+    voice, shown = report.voice, report.beliefs[:_MOST_ROWS]
     rows = [
         (
-            label(b.secret), f"{b.before * base_of(b.before):.3g} in {base_of(b.before):,}",
-            part(b.up, b.before, at_most), label(b.up_at), share(b.often), part(b.down, b.before, at_least),
-            label(b.down_at),
+            label(b.secret), part(b.before, b.before, _plainly, voice), part(b.up, b.before, most, voice),
+            label(b.up_at), share(b.often, voice), part(b.down, b.before, least, voice), label(b.down_at),
         )
         for b in shown
     ]  # fmt: skip
-    more = (
-        f" {number_of(len(report.beliefs) - len(shown), 'value')} changing less not shown."
-        if len(rows) < len(report.beliefs)
-        else ""
-    )
-    header = (
-        "secret value",
-        "before",
-        "after, at most",
-        "by outcome",
-        "which comes in",
-        "after, at least",
-        "by outcome",
-    )
-    table = Rows(f"How likely each value is before and after, the one that rises most first.{more}", header,
-                 tuple(rows), (0, 3, 6))  # fmt: skip
-    return Section("values", "Each secret value, before and after", (*_certainties(report), table))
+    caption, left_out = voice.text("r_values_first"), len(report.beliefs) - len(shown)
+    if left_out:
+        caption += voice.text("r_values_left", values=voice.counted(left_out, "value"))
+    names = ("r_secret_value", "r_before", "r_after_most", "r_by", "r_comes", "r_after_least", "r_by")
+    table = Rows(caption, tuple(map(voice.text, names)), tuple(rows), (0, 3, 6))
+    return Section("values", voice.text("r_values"), (*_certainties(report), table))
+
+
+def _plainly(value: Any, voice: Voice) -> str:
+    return voice.numeral(f"{value:.3g}")
 
 
 def _certainties(report: Report) -> tuple[Words, ...]:
+    voice = report.voice
     if len(report.beliefs) == 1:
-        return (Words("Only one value is possible: there is nothing to learn."),)
+        return (Words(voice.text("r_one_value")),)
     ruled_out = [b.secret for b in report.beliefs if b.down == 0]
     confirmed = [b.secret for b in report.beliefs if b.confirmed]
     if not ruled_out and not confirmed:
-        return (Words("No outcome rules a value out, and none makes one certain."),)
+        return (Words(voice.text("r_nothing_certain")),)
     words: list[Words] = []
     if ruled_out:
-        words.append(
-            Words(f"Of {len(report.beliefs)} values, some outcome rules out each of these: {listed(ruled_out)}.")
-        )
+        count = voice.number(len(report.beliefs), 0)
+        words.append(Words(voice.text("r_ruled_out", count=count, labels=listed(ruled_out, voice))))
     if confirmed:
-        words.append(Words(f"Some outcome makes each of these certain: {listed(confirmed)}."))
+        words.append(Words(voice.text("r_certain", labels=listed(confirmed, voice))))
     return tuple(words)
 
 
 def attackers(report: Report) -> Section:
-    rows: list[tuple[str, ...]] = []
+    voice, rows = report.voice, list[tuple[str, ...]]()
     for kind, attack in report.adversaries.items():
-        who, wants = _ATTACKERS[kind]
-        times, words, after = exact.as_float(attack.leakage), attack.words, near(attack.after)
+        times, after = exact.as_float(attack.leakage), near(attack.after, voice)
+        doing = shortened(_doing(kind, attack, report), 160)
         if kind == "ldp" and report.profile.ldp == math.inf:
-            times, after = math.inf, "no limit"
-            words = f"{words.partition(';')[0]}; the surer they were before, the more they gain"
-        better = "no limit" if times == math.inf else "nothing" if times <= 1 else f"{at_most(times)} times"
-        rows.append((who, wants, shortened(words, 160), near(attack.before), after, better))
-    caption = (
-        "For each number the attacker who attains it. Before and after: what they expect to win (for the cautious one, "
-        "how often they are wrong) without the outcome and with it."
-    )
-    header = ("attacker", "what they want", "what they do", "before", "after", "better off by")
-    return Section("attackers", "Who gains from it", (Rows(caption, header, tuple(rows), (0, 1, 2)),))
+            times, after = math.inf, voice.text("r_no_limit")
+            doing = shortened(voice.text("do_surer", outcome=label(attack.outcome)), 160)
+        gained = "r_no_limit" if times == math.inf else "r_nothing" if times <= 1 else "r_times"
+        better = voice.text(gained, times=voice.numeral(at_most(times)))
+        rows.append((voice.text(f"who_{kind}"), voice.text(f"want_{kind}"), doing, near(attack.before, voice), after,
+                     better))  # fmt: skip
+    names = ("r_attacker", "r_want", "r_do", "r_before", "r_after", "r_better")
+    table = Rows(voice.text("r_who_means"), tuple(map(voice.text, names)), tuple(rows), (0, 1, 2))
+    return Section("attackers", voice.text("r_who"), (table,))
+
+
+def _doing(kind: str, attack: Attack, report: Report) -> str:
+    """Return what an attacker does, in words."""
+    voice = report.voice
+    if attack.outcome is None:
+        return voice.text("do_try")
+    outcome, gained = label(attack.outcome), exact.as_float(attack.leakage) > 1
+    if not gained:
+        return voice.text("do_nothing", outcome=outcome)
+    if kind != "pmc":
+        guess = attack.adversary.best_action(attack.joint.posterior(attack.outcome))
+        return voice.text("do_guess", outcome=outcome, secret=label(guess))
+    _, pmc = _pointwise(report)
+    assert pmc.secrets is not None
+    at = list(pmc.outcomes).index(attack.outcome)
+    name = "do_out" if exact.as_float(attack.leakage) == math.inf else "do_against"
+    return voice.text(name, outcome=outcome, secret=label(pmc.secrets[at]))
 
 
 def _pointwise(report: Report) -> tuple[Pointwise, Pointwise]:

@@ -17,6 +17,7 @@ from divulge.releasing.records.ledger import Ledger
 from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.reports.report import MOST_ENTRIES, MOST_EXACT, Report, bounds_something
+from divulge.reporting.statements.voice import Voice
 from divulge.units import Unit, nats_per
 
 _PROMISED: dict[str, Callable[[Any], Guarantee]] = {"pml": k.PML, "pmc": k.PMC, "ldp": k.LDP}
@@ -36,6 +37,7 @@ def report(
     unit: Unit = "nats",
     about: str | None = None,
     prior_source: str = "given",
+    language: str = "en",
 ) -> Report:
     """Return a report on a mechanism, on a release by its receipt, or on two columns of a table.
 
@@ -60,6 +62,8 @@ def report(
         What the report calls its subject.
     prior_source : str
         Where the prior is from, in words.
+    language : "en" or "de"
+        Of the report.
 
     Returns
     -------
@@ -81,6 +85,7 @@ def report(
     True
     """
     nats_per(unit)
+    voice = Voice(language)
     if isinstance(guarantees, (str, Guarantee)):
         guarantees = (guarantees,)
     asked = tuple(as_guarantee(g, "guarantees").read_in(unit, to_keep=True) for g in guarantees)
@@ -90,12 +95,13 @@ def report(
         _refuse({"prior": prior, "column": column, "ledger": ledger}, "a channel or a receipt")
         found = audit(subject, secret=secret, released=released, null_as=null_as, confidence=confidence)
         joint = Joint.from_counts(found.counts.astype(float), found.secrets, found.outcomes)
-        name = " about ".join(part if isinstance(part, str) else ", ".join(part) for part in (released, secret))
-        return Report(about or name, joint, "counted in the rows", asked, unit, audit=found)
+        out, true = (part if isinstance(part, str) else ", ".join(part) for part in (released, secret))
+        name = about or voice.text("r_about_of", released=out, secret=true)
+        return Report(name, joint, "counted in the rows", asked, unit, audit=found, language=language)
     _refuse({"null_as": null_as}, "a table")
     receipt = Receipt.of(subject)
     if receipt is not None:
-        return _of_receipt(receipt, prior, asked, column, ledger, unit, about, prior_source)
+        return _of_receipt(receipt, prior, asked, column, ledger, unit, about, prior_source, voice)
     _refuse({"column": column, "ledger": ledger}, "a receipt")
     if isinstance(subject, Joint) or is_pair(subject):
         _refuse({"prior": prior}, "a channel that has none yet")
@@ -105,7 +111,7 @@ def report(
         if prior is None:
             raise DivulgeError.of("prior", "come with a channel", "it", "absent", "try Prior.uniform(N).")
         joint = Joint(as_prior(prior), channel)
-    return Report(about or "a mechanism", joint, prior_source, asked, unit)
+    return Report(about or voice.text("r_mechanism"), joint, prior_source, asked, unit, language=language)
 
 
 def _refuse(given: Mapping[str, Any], home: str) -> None:
@@ -123,6 +129,7 @@ def _of_receipt(
     unit: Unit,
     about: str | None,
     prior_source: str,
+    voice: Voice,
 ) -> Report:
     """Return the report on one mechanism of a receipt, with what the receipt promises of it."""
     columns = receipt.columns if column is None else (column,) if isinstance(column, str) else tuple(column)
@@ -139,7 +146,7 @@ def _of_receipt(
     first = [g for g in typed if g.about == "channel" or (prior is None and ran.assumed.prior is not None)]
     kept = [g for g in kept if g.kind not in {one.kind for one in first}]
     return Report(
-        about or f"{', '.join(columns)} in {receipt.output or 'a table'}",
+        about or voice.text("r_about_in", columns=", ".join(columns), table=receipt.output or voice.text("r_table")),
         _joint_of(known, ran.channel),
         ran.prior_source if prior is None else prior_source,
         (*asked, *first, *kept),
@@ -147,6 +154,7 @@ def _of_receipt(
         receipt,
         columns,
         spent=None if ledger is None else _spent(receipt, ran, Ledger.of(ledger)),
+        language=voice.language,
     )
 
 

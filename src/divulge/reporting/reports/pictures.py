@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from divulge.extras import own_style, require
+from divulge.guarantees.kinds import ALIP
+from divulge.guarantees.pictures import plot_alip_plane
 from divulge.measures.pictures.plots import pointwise
 from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.reporting.statements.voice import Voice
 
 GAIN, LOSS = "#D55E00", "#0072B2"
 
@@ -51,32 +54,58 @@ def _margins(width: float, height: float) -> dict[str, float]:
     return {"left": left / width, "right": 1 - right / width, "bottom": bottom / height, "top": 1 - top / height}
 
 
-def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]], ax: Any) -> None:
+def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]], ax: Any, voice: Voice) -> None:
     """Draw the chance of an outcome that reveals more than t, and the worst of it after merging outcomes."""
     for variable, color, line, name in (
-        (pml, GAIN, "-", "gain, pml"),
-        (pmc, LOSS, "-.", "loss, pmc"),
+        (pml, GAIN, "-", "p_gain"),
+        (pmc, LOSS, "-.", "p_loss"),
     ):
         pointwise(variable, ax)
-        ax.lines[-1].set(color=color, linestyle=line, label=name)
+        ax.lines[-1].set(color=color, linestyle=line, label=voice.text(name))
+    for note in ax.texts:
+        note.set_text(voice.text("p_infinite", share=voice.numeral(note.get_text().rpartition(" ")[2])))
     if envelope:
         places, heights = zip((0.0, 1.0), *envelope, strict=True)
         # The envelope falls: what it is at a place bounds it up to the next one, so that steps never lie below it.
-        ax.step(places, heights, where="post", color=GAIN, ls="--", lw=1, label="gain, however outcomes are merged")
+        ax.step(places, heights, where="post", color=GAIN, ls="--", lw=1, label=voice.text("p_merged"))
     ax.set_xlim(left=0)
-    ax.set_ylabel("chance of more than t")
+    ax.set_xlabel(f"t [{voice.text(f'unit_{pml.unit}')}]")
+    ax.set_ylabel(voice.text("p_chance"))
     ax.legend()
+    _numbers(ax, voice)
 
 
-def sensitivity(points: Sequence[tuple[float, float, float]], limit: float, unit: str, ax: Any) -> None:
+def sensitivity(points: Sequence[tuple[float, float, float]], limit: float, unit: str, ax: Any, voice: Voice) -> None:
     """Draw (share of belief moved, pml, pmc), and the limit for every prior."""
     moved, gains, losses = zip(*points, strict=True)
     across = [100 * share for share in moved]
-    ax.plot(across, gains, color=GAIN, label="gain, pml")
-    ax.plot(across, losses, color=LOSS, ls="-.", label="loss, pmc")
-    ax.axhline(limit, color="0.4", ls=":", lw=1, label="every prior: ldp")
-    ax.set_xlabel("share of belief that may be moved [%]")
-    ax.set_ylabel(f"largest, over priors [{unit}]")
+    ax.plot(across, gains, color=GAIN, label=voice.text("p_gain"))
+    ax.plot(across, losses, color=LOSS, ls="-.", label=voice.text("p_loss"))
+    ax.axhline(limit, color="0.4", ls=":", lw=1, label=voice.text("p_every"))
+    ax.set_xlabel(voice.text("p_moved"))
+    ax.set_ylabel(voice.text("p_largest", unit=unit))
     ax.set_xlim(0, 100)
     ax.set_ylim(bottom=0)
     ax.legend(loc="lower right")
+    _numbers(ax, voice)
+
+
+def plane(point: ALIP, prior: Any, ax: Any, voice: Voice) -> None:
+    """Draw where a release lies among bounds on gain and loss, in the words of a language."""
+    plot_alip_plane(point, ax=ax, labels=[voice.text("p_this")], prior=prior)
+    if voice.language == "en":
+        return
+    for words in ax.get_legend().get_texts():
+        words.set_text(voice.known(words.get_text()))
+    head, sign, end = ax.get_title().partition(":")
+    ax.set_title(voice.numeral(head) + voice.known(sign + end), fontsize=10)
+    ax.set_xlabel(voice.known(ax.get_xlabel()))
+    ax.set_ylabel(voice.known(ax.get_ylabel()))
+    _numbers(ax, voice)
+
+
+def _numbers(ax: Any, voice: Voice) -> None:
+    """Write the numbers at axes as the language does; English ones are matplotlib's own."""
+    if voice.language != "en":
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda value, _: voice.numeral(f"{value:.4g}"))

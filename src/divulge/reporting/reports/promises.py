@@ -5,174 +5,154 @@ from collections.abc import Mapping
 
 from divulge.guarantees import kinds as k
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.pictures import plot_alip_plane
-from divulge.guarantees.posterior import posterior_bounds
-from divulge.model.shown import at_least, at_most, in_so_many
+from divulge.guarantees.posterior import PosteriorBounds, posterior_bounds
+from divulge.model.shown import in_so_many
 from divulge.reporting.blocks import Block, Folded, Items, Picture, Rows, Section, Words
 from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import MOST_COMPARED, Report, bounds_something
-from divulge.reporting.wording import amount, bound, label, level, quoted, share, written
+from divulge.reporting.statements.telling import before_use
+from divulge.reporting.statements.voice import Voice, plain
+from divulge.reporting.wording import amount, bound, label, least, level, meaning, most, quoted, share, title, written
 from divulge.units import nats_per
 
 _EVENTS = ("1/1000", "1/100", "1/10", "1/2", "9/10")
 _MOVED_SHOWN = (0.0, 0.01, 0.05, 0.1, 0.5, 1.0)
 
-_TERMS: tuple[tuple[str, str], ...] = (
-    ("Secret value", "what the release is to protect: one of a list, for each person or record"),
-    ("Outcome", "what is published in its place"),
-    ("Prior", "how likely each secret value is before: what the attacker is taken to know"),
-    ("Gain, pml", "pointwise maximal leakage: the logarithm of the largest factor by which a belief can rise"),
-    ("Loss, pmc", "pointwise maximal cost: the logarithm of the largest factor by which a belief can fall"),
-    ("ldp", "local differential privacy: the logarithm of the largest factor between the chances of one outcome under "
-            "two secret values; no prior is needed"),
-    ("nats, bits", "units of logarithms: a factor of 2.72 is 1 nat, a factor of 2 is 1 bit"),
-)  # fmt: skip
+_TERMS = ("w_secret", "w_outcome", "w_prior", "w_gain", "w_loss", "w_ldp", "w_units")
+"""The words that are explained, in order."""
 
-_SOURCES: tuple[str, ...] = (
-    "Gain (pml): Saeidian, Cervia, Oechtering, Skoglund, Pointwise Maximal Leakage, arXiv:2205.04935.",
-    "Loss (pmc): Saeidian, Grosse, Skoglund, Oechtering, Information Density Bounds for Privacy.",
-    "Attackers: Fernandes, McIver, Sadeghi, Explaining epsilon in local differential privacy through the lens of "
-    "quantitative information flow; Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi, Smith, The Science of "
-    "Quantitative Information Flow, 2020.",
+_SOURCES: tuple[tuple[str, str], ...] = (
+    ("s_gain", "Saeidian, Cervia, Oechtering, Skoglund, Pointwise Maximal Leakage, arXiv:2205.04935."),
+    ("s_loss", "Saeidian, Grosse, Skoglund, Oechtering, Information Density Bounds for Privacy."),
+    (
+        "s_who",
+        "Fernandes, McIver, Sadeghi, Explaining epsilon in local differential privacy through the lens of "
+        "quantitative information flow; Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi, Smith, The Science of "
+        "Quantitative Information Flow, 2020.",
+    ),
 )
 
 
 def guarantees(report: Report) -> Section:
-    title = "What is guaranteed"
+    voice, unit = report.voice, report.unit
     if not report.guarantees:
-        return Section("guarantees", title, ())
+        return Section("guarantees", voice.text("g_title"), ())
     given = report.guarantees
-    kept = any(v.holds for v in report.verdicts)
-    head = "The promises that are kept mean:" if kept else "Without a promise made, this is what the mechanism keeps:"
-    meanings = tuple(f"{g.title} ({written(g, report.unit)}): {g.meaning}" for g in given)
-    prior = report.joint.prior
-    bounds = [posterior_bounds(given, event, prior=prior) for event in _EVENTS]
-    events = Rows(
-        "What this means for anything that can be said about the secret value (“it is one of these three”), however "
-        "likely it was before.",
-        ("before", "after, at most", "after, at least"),
-        tuple(
-            tuple(
-                f"{number} in {base:,}"
-                for number in (f"{b.before * base:.3g}", at_most(b.upper * base), at_least(b.lower * base))
-            )
-            for b in bounds
-            for base in [in_so_many(b.before)]
-        ),
-    )
+    head = voice.text("g_kept" if any(v.holds for v in report.verdicts) else "g_none")
+    meanings = tuple(f"{title(g, voice)} ({written(g, unit)}): {meaning(g, voice)}" for g in given)
     numbers = {source: i for i, source in enumerate(_theorem_sources(report), 1)}
     rows = [
-        (f"{g.title} ({g.kind})", level(g, report.unit), level(report.measured[g.kind], report.unit), _why(g, numbers))
+        (f"{title(g, voice)} ({g.kind})", voice.numeral(level(g, unit)),
+         voice.numeral(level(report.measured[g.kind], unit)), _why(g, numbers, voice))
         for g in report.implied
         if bounds_something(g)
-    ]
-    rest = [g.title for g in report.implied if not bounds_something(g)]
-    nothing = (Words(f"No bound follows on {', '.join(rest)}."),) if rest else ()
-    follows = Rows(
-        f"What follows from {' and '.join(written(g, report.unit) for g in given)} under this prior [{report.unit}; "
-        "ratios as they are], for every mechanism that keeps it; what is measured of this one; and by which theorems. "
-        "Numbers in brackets are sources, at the end.",
-        ("guarantee", "at most", "measured", "because"),
-        tuple(rows),
-        (0, 3),
+    ]  # fmt: skip
+    rest = [title(g, voice) for g in report.implied if not bounds_something(g)]
+    nothing = (Words(voice.text("g_no_follow", titles=", ".join(rest))),) if rest else ()
+    assumed = voice.text("g_and").join(written(g, unit) for g in given)
+    header = tuple(map(voice.text, ("g_guarantee", "r_at_most", "g_measured", "g_because")))
+    caption = voice.text("g_follows", given=assumed, unit=voice.text(f"unit_{unit}"))
+    blocks = (
+        Words(head),
+        Items((*meanings, *_unbounded(report))),
+        _events(report),
+        Words(_region(report)),
+        Folded(voice.text("g_fold"), (Rows(caption, header, tuple(rows), (0, 3)), *nothing)),
+        *_plane(report),
     )
-    region = Words(_region(report))
-    return Section(
-        "guarantees",
-        title,
-        (
-            Words(head),
-            Items((*meanings, *_unbounded(report))),
-            events,
-            region,
-            Folded("What follows from it, by which theorems", (follows, *nothing)),
-            *_plane(report),
-        ),
-    )
+    return Section("guarantees", voice.text("g_title"), blocks)
+
+
+def _events(report: Report) -> Rows:
+    """Return what anything that can be said of the secret becomes, under the prior that is shown and under any."""
+    voice, anybody = report.voice, report.kept(k.LDP)
+    rows: list[tuple[str, ...]] = []
+    for event in _EVENTS:
+        known = posterior_bounds(report.guarantees, event, prior=report.joint.prior)
+        anyone = posterior_bounds(anybody, event)
+        base = in_so_many(known.before)
+        before = voice.numeral(f"{known.before * base:.3g}")
+        ends = [end for one in (known, anyone) for end in _ends(one, base, voice)]
+        rows.append(tuple(voice.text("in_base", number=n, base=voice.number(base, 0)) for n in (before, *ends)))
+    names = ("r_before", "r_after_most", "r_after_least", "g_any_most", "g_any_least")
+    return Rows(voice.text("g_events"), tuple(map(voice.text, names)), tuple(rows))
+
+
+def _ends(bounds: PosteriorBounds, base: int, voice: Voice) -> tuple[str, str]:
+    return most(bounds.upper * base, voice), least(bounds.lower * base, voice)
 
 
 def _unbounded(report: Report) -> tuple[str, ...]:
     """Say which of the three has no bound, for the mechanism itself."""
-    found = report.profile
+    found, voice = report.profile, report.voice
     missing = [
         name for name, value in (("pmc", found.maximal_realizable_cost), ("ldp", found.ldp)) if value == math.inf
     ]
-    return (f"There is no bound on {' and '.join(missing)}: some outcome rules a value out.",) if missing else ()
+    return (voice.text("g_unbounded", names=voice.text("g_and").join(missing)),) if missing else ()
 
 
 def _region(report: Report) -> str:
-    if report.region.zeros == 0:
-        return "A largest gain as small as here means, for every mechanism, that no outcome rules out any value."
-    return (
-        "The largest gain does not tell everything: among all mechanisms in which it is as large as here, there are "
-        f"some where {report.region.words}."
-    )
+    voice, region = report.voice, report.region
+    if region.zeros == 0:
+        return voice.text("g_region_none")
+    if region.zeros == region.secrets - 1:
+        return voice.text("g_region_all")
+    return voice.text("g_region_some", zeros=voice.number(region.zeros, 0), secrets=voice.number(region.secrets, 0))
 
 
-def _why(guarantee: Guarantee, numbers: dict[str, int]) -> str:
-    """Return the theorems that lead to a guarantee, with the numbers of their sources."""
+def _why(guarantee: Guarantee, numbers: dict[str, int], voice: Voice) -> str:
+    """Return the theorems that lead to a guarantee, with the numbers of their sources; their names are English."""
+    if voice.language != "en":
+        known = dict.fromkeys(numbers[s.theorem.source] for s in guarantee.derivation if s.theorem.source in numbers)
+        cited = " ".join(f"[{number}]" for number in known)
+        by_definition = voice.text("g_definition") if guarantee.derivation else voice.text("g_given")
+        return cited or by_definition
     steps = [(step.theorem.name, numbers.get(step.theorem.source)) for step in guarantee.derivation]
-    return "; ".join(name if number is None else f"{name} [{number}]" for name, number in steps) or "given"
+    named = "; ".join(name if number is None else f"{name} [{number}]" for name, number in steps)
+    return named or voice.text("g_given")
 
 
 def _plane(report: Report) -> tuple[Block, ...]:
-    point, prior = k.ALIP(**report.kept(k.ALIP).values()), report.joint.prior
+    point, prior, voice = k.ALIP(**report.kept(k.ALIP).values()), report.joint.prior, report.voice
     if len(report.beliefs) == 1 or not bounds_something(point):
         return ()
-    place = f"{amount(point.upper)}, {amount(point.lower)}"
-    return (
-        Picture(
-            "The bound on gain (PML, across) and the bound on loss (PMC, up). The point is this release. Left of the "
-            "blue curve the bound on gain says it all, below the dashed curve the bound on loss does; between them it "
-            "takes both.",
-            f"Plane of bounds on gain and loss with two curves; this release is at {place} nats.",
-            lambda ax: plot_alip_plane(point, ax=ax, labels=["this release"], prior=prior),
-            (5.4, 4.4),
-        ),
-    )
+    place = f"{amount(point.upper, voice)}; {amount(point.lower, voice)}"
+    alt = voice.text("g_plane_alt", place=place)
+    return (Picture(voice.text("g_plane"), alt, lambda ax: pictures.plane(point, prior, ax, voice), (5.4, 4.4)),)
 
 
 def assumptions(report: Report) -> Section:
-    title = "If the attacker knows something else"
-    points, unit, limit = report.sensitivity, report.unit, report.profile.ldp
+    voice, points, limit = report.voice, report.sensitivity, report.profile.ldp
     if not points or len(report.beliefs) == 1:
-        return Section("assumptions", title, ())
-    words = (
-        "What is known of a person is never exactly the prior. Let the attacker start from any other prior that is "
-        "reached by moving part of the belief from some values to others: the gain and the loss grow like this, up to "
-        "local differential privacy (ldp), which holds for every prior."
-    )
-    rows = [(share(s), amount(pml), amount(pmc)) for s, pml, pmc in points if s in _MOVED_SHOWN]
-    table = Rows(f"The largest gain and loss over all such priors [{unit}]; ldp is {amount(limit)}.",
-                 ("belief moved", "gain, pml", "loss, pmc"), tuple(rows))  # fmt: skip
-    blocks: tuple[Block, ...] = (Words(words), table)
+        return Section("assumptions", voice.text("a_title"), ())
+    unit = voice.text(f"unit_{report.unit}")
+    rows = [(share(s, voice), amount(pml, voice), amount(pmc, voice))
+            for s, pml, pmc in points if s in _MOVED_SHOWN]  # fmt: skip
+    table = Rows(voice.text("a_table", unit=unit, limit=amount(limit, voice)),
+                 tuple(map(voice.text, ("a_moved", "p_gain", "p_loss"))), tuple(rows))  # fmt: skip
+    blocks: tuple[Block, ...] = (Words(voice.text("a_words")), table)
     if any(pml < math.inf for _, pml, _ in points[1:]):
-        start = f"{amount(points[0][1])} and {amount(points[0][2])}"
-        alt = f"Gain and loss rise with the share of belief that is moved, from {start} up to {amount(limit)} {unit}."
-        blocks += (Picture("The same as a picture.", alt, lambda ax: pictures.sensitivity(points, limit, unit, ax)),)
-    return Section("assumptions", title, blocks)
+        gain, loss, end = (amount(value, voice) for value in (*points[0][1:], limit))
+        alt = voice.text("a_alt", gain=gain, loss=loss, limit=end, unit=unit)
+        blocks += (Picture(voice.text("a_same"), alt, lambda ax: pictures.sensitivity(points, limit, unit, ax, voice)),)
+    return Section("assumptions", voice.text("a_title"), blocks)
 
 
 def compared(report: Report) -> Section:
-    title = "Beside other mechanisms"
+    voice = report.voice
     if not report.compared:
-        return Section("compared", title, ())
+        return Section("compared", voice.text("c_title"), ())
     full = max(report.compared[-1].utility, 1e-300)
     rows = [
         (
-            row.name,
-            share(min(row.utility / full, 1.0)),
-            *(bound(_exp(value)) for value in (row.pml, row.pmc, row.ldp)),
+            voice.known(row.name),
+            share(min(row.utility / full, 1.0), voice),
+            *(bound(_exp(value), voice) for value in (row.pml, row.pmc, row.ldp)),
         )
         for row in report.compared
     ]
-    caption = (
-        "Named mechanisms, each as strong as it can be without a larger gain than this release at any outcome. "
-        "The more is told on average, the more useful; the smaller the factors, the safer. The best of all is what "
-        "`divulge design` finds."
-    )
-    header = ("mechanism", "told on average", "gain ×", "loss ÷", "any prior ×")
-    return Section("compared", title, (Rows(caption, header, tuple(rows)),))
+    header = tuple(map(voice.text, ("c_mechanism", "c_told", "c_gain", "c_loss", "c_any")))
+    return Section("compared", voice.text("c_title"), (Rows(voice.text("c_caption"), header, tuple(rows)),))
 
 
 def _exp(log: float) -> float:
@@ -180,66 +160,55 @@ def _exp(log: float) -> float:
 
 
 def release(report: Report) -> Section:
-    title = "The release"
-    receipt = report.receipt
+    voice, receipt = report.voice, report.receipt
     if receipt is None:
-        return Section("release", title, ())
+        return Section("release", voice.text("l_title"), ())
+    missing = "l_refused" if receipt.null_as is None else "l_as"
     facts = (
-        ("table", receipt.source),
-        ("output", receipt.output or "in memory"),
-        ("SHA-256 of the output", receipt.digest or "none"),
-        ("rows", f"{receipt.rows:,}"),
-        ("columns reported here", label(report.column)),
-        ("other columns, as they were", ", ".join(receipt.untouched) or "none"),
-        ("missing values", "none, or refused" if receipt.null_as is None else f"as {quoted(receipt.null_as)}"),
-        ("prior", report.prior_source),
-        ("made", f"{receipt.created} by Divulge {receipt.version}"),
+        ("l_table", receipt.source),
+        ("l_output", receipt.output or voice.text("l_memory")),
+        ("l_digest", receipt.digest or voice.text("l_none")),
+        ("l_rows", voice.number(receipt.rows, 0)),
+        ("l_columns", label(report.column)),
+        ("l_others", ", ".join(receipt.untouched) or voice.text("l_none")),
+        ("l_missing", voice.text(missing, label=quoted(str(receipt.null_as), voice))),
+        ("l_prior", report.source_words),
+        ("l_made", voice.text("l_made_by", when=voice.moment(receipt.created), version=receipt.version)),
     )
-    blocks: list[Block] = [Rows("What the receipt says.", ("", ""), facts, (0, 1)), Items(receipt.warnings)]
+    said = tuple((voice.text(name), text) for name, text in facts)
+    warnings = receipt.warnings if voice.language == "en" else tuple(map(plain, before_use(receipt, voice)))
+    blocks: list[Block] = [Rows(voice.text("l_says"), ("", ""), said, (0, 1)), Items(warnings)]
     parts: list[tuple[str, Mapping[str, float]]] = [(label(m.columns), m.for_a_person) for m in receipt.mechanisms]
     if len(parts) > 1:
-        parts.append(("all of this release together", receipt.guarantees))
+        parts.append((voice.text("l_together"), receipt.guarantees))
     if report.spent is not None:
-        parts.append(("all releases on record about these columns", report.spent))
+        parts.append((voice.text("l_spent"), report.spent))
     if len(parts) > 1:
         scale = nats_per(report.unit)
         rows = [
-            (name, *(at_most(g[kind] / scale) if kind in g else "" for kind in ("ldp", "pml", "pmc")))
+            (name, *(most(g[kind] / scale, voice) if kind in g else "" for kind in ("ldp", "pml", "pmc")))
             for name, g in parts
         ]
-        blocks.append(
-            Rows(f"What it adds up to, at most [{report.unit}].", ("columns", "ldp", "pml", "pmc"), tuple(rows))
-        )
-    return Section("release", title, tuple(blocks))
+        caption = voice.text("l_sum", unit=voice.text(f"unit_{report.unit}"))
+        blocks.append(Rows(caption, (voice.text("l_head"), "ldp", "pml", "pmc"), tuple(rows)))
+    return Section("release", voice.text("l_title"), tuple(blocks))
 
 
 def caveats(report: Report) -> tuple[str, ...]:
     """Return what a reader has to keep in mind."""
-    found = [
-        "Gain and loss hold for the prior that is shown. An attacker who knows more about a person starts elsewhere; "
-        "ldp is the only number here that holds for every one of them.",
-        "The numbers are about one outcome for one person or record. Several records of one person, or of relatives, "
-        "and several releases about the same column add up to more.",
-        "The largest gain counts in full even where its outcome is rare: whoever it happens to bears all of it.",
-        "This page shows how frequent the values are and how they go with outcomes. It is as confidential as these "
-        "frequencies.",
-    ]
-    if report.audit is not None:
-        found.insert(0, "Estimates from rows are not a guarantee. Rows can refute a promise and never prove one; only "
-                        "a known mechanism can.")  # fmt: skip
-    if report.receipt is not None and report.spent is None:
-        found.append("Earlier and later releases of the same columns are not counted here. With --ledger they are.")
-    if report.receipt is not None and report.spent is not None:
-        found.append(
-            "Only releases that the ledger knows of are counted, and by column: two columns may tell the same secret."
-        )
-    if not report.estimated and not report.compared and len(report.beliefs) > 1:
-        found.append(
-            f"With more than {MOST_COMPARED} values, or a very large channel, no other mechanisms are compared."
-        )
-    if not report.small:
-        found.append("The channel is very large: the map, the merging of outcomes and other priors are left out.")
-    return tuple(found)
+    said = {
+        "k_estimates": report.audit is not None,
+        "k_prior": True,
+        "k_one": True,
+        "k_rare": True,
+        "k_page": True,
+        "k_no_ledger": report.receipt is not None and report.spent is None,
+        "k_ledger": report.receipt is not None and report.spent is not None,
+        "k_many": not report.estimated and not report.compared and len(report.beliefs) > 1,
+        "k_large": not report.small,
+    }
+    many = report.voice.number(MOST_COMPARED, 0)
+    return tuple(report.voice.text(name, most=many) for name, true in said.items() if true)
 
 
 def _theorem_sources(report: Report) -> tuple[str, ...]:
@@ -250,15 +219,19 @@ def _theorem_sources(report: Report) -> tuple[str, ...]:
 
 def sources(report: Report) -> tuple[str, ...]:
     """Return where definitions and theorems come from."""
-    return (*_SOURCES, *_theorem_sources(report))
+    return (*_definitions(report.voice), *_theorem_sources(report))
+
+
+def _definitions(voice: Voice) -> tuple[str, ...]:
+    return tuple(voice.text(name, source=source) for name, source in _SOURCES)
 
 
 def to_keep_in_mind(report: Report) -> Section:
-    return Section("caveats", "To keep in mind", (Items(caveats(report)),))
+    return Section("caveats", report.voice.text("k_title"), (Items(caveats(report)),))
 
 
 def reading(report: Report) -> Section:
-    terms = Items(tuple(f"{term}: {meaning}." for term, meaning in _TERMS))
-    theorems = _theorem_sources(report)
-    numbered = (Words("Sources of the theorems:"), Items(theorems, numbered=True)) if theorems else ()
-    return Section("reading", "Words and sources", (terms, Items(_SOURCES), *numbered))
+    voice, theorems = report.voice, _theorem_sources(report)
+    terms = Items(tuple(voice.text(name) for name in _TERMS))
+    numbered = (Words(voice.text("w_sources")), Items(theorems, numbered=True)) if theorems else ()
+    return Section("reading", voice.text("w_title"), (terms, Items(_definitions(voice)), *numbered))

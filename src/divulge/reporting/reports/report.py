@@ -34,6 +34,7 @@ from divulge.model.record import Record
 from divulge.model.shown import Shown
 from divulge.releasing.output.sinks import place, publish, refuse_taken, staged
 from divulge.releasing.records.receipt import Receipt
+from divulge.reporting.statements.voice import Voice
 from divulge.staging import recover
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
 from divulge.units import Unit, nats_per
@@ -46,6 +47,8 @@ MOST_ENTRIES = 1 << 18
 """Up to so many entries of the channel everything is computed that looks at it again and again."""
 MOVED = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Shares of the belief that may be moved when the prior is not quite what was assumed."""
+_FROM = "from "
+"""What stands before the name of the file that a prior is from."""
 _THRESHOLDS = 24
 """Points of the curve of tails: enough for a picture of it; each may take a linear program of a tenth of a second."""
 
@@ -155,6 +158,20 @@ class Report(Record):
     column: tuple[str, ...] = ()
     audit: Audit | None = None
     spent: Mapping[str, float] | None = None
+    language: str = "en"
+
+    @property
+    def voice(self) -> Voice:
+        """What says the sentences of the report in its language."""
+        return Voice(self.language)
+
+    @property
+    def source_words(self) -> str:
+        """Where the prior is from, in the language of the report."""
+        known = self.voice.known(self.prior_source)
+        if known == self.prior_source and known.startswith(_FROM):
+            return self.voice.text("source_file", file=known.removeprefix(_FROM))
+        return known
 
     @property
     def estimated(self) -> bool:
@@ -391,7 +408,7 @@ class Report(Record):
         """
         from divulge.reporting.page import as_page
 
-        return as_page(self.about, late("divulge.reporting.reports.content:contents")(self))
+        return as_page(self.voice, self.about, late("divulge.reporting.reports.content:contents")(self))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the page; it appears whole or not at all, and replaces another file only when forced.
@@ -418,7 +435,7 @@ class Report(Record):
     def _repr_html_(self) -> str:
         from divulge.reporting.page import as_frame
 
-        return as_frame(self.html())
+        return as_frame(self.html(), self.voice.text("r_kind"))
 
 
 def write_page(page: Callable[[], str], path: str | os.PathLike[str], force: bool, *, private: bool = False) -> None:

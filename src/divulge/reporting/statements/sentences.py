@@ -6,8 +6,10 @@ A translator copies `languages/de.po` to `languages/XX.po` and translates; nothi
 from divulge.publishing.notes import SENTENCES as NOTES
 from divulge.reporting.statements.english.book import BOOK
 from divulge.reporting.statements.english.groups import GROUPS
+from divulge.reporting.statements.english.leaks import LEAKS
 from divulge.reporting.statements.english.places import PLACES
 from divulge.reporting.statements.english.promises import PROMISES
+from divulge.reporting.statements.english.report import REPORT
 from divulge.reporting.statements.english.reports import REPORTS
 from divulge.reporting.statements.english.statistics import STATISTICS
 
@@ -271,5 +273,7 @@ SENTENCES: dict[str, str] = {
     **REPORTS,
     **PLACES,
     **NOTES,
+    **LEAKS,
+    **REPORT,
 }  # fmt: skip
 """Name -> English sentence, with names in braces for what is filled in."""

@@ -118,7 +118,7 @@ class Statement:
     def _repr_html_(self) -> str:
         from divulge.reporting.page import as_frame
 
-        return as_frame(self.html())
+        return as_frame(self.html(), Voice(self.language).text("kind"))
 
 
 def statement(

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cache
 from importlib.resources import files
@@ -19,6 +20,9 @@ BASE = 1000
 """The one unit of chances on the page: of so many people, or rows."""
 
 _ROUNDING = Decimal("1e-12")
+
+_NUMERAL = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+"""A number as Python writes it, with or without commas between thousands."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,70 @@ class Voice:
             parts += value if isinstance(value, tuple) else [value if isinstance(value, Label) else str(value)]
         return tuple(part for part in parts if part)
 
+    def text(self, name: str, **values: Any) -> str:
+        """Return a sentence as text, with its values filled in.
+
+        Examples
+        --------
+        >>> Voice().text("percent", number=5), Voice("de").text("percent", number=5)
+        ('5%', '5 %')
+        """
+        return plain(self.say(name, **values))
+
+    def counted(self, count: int, noun: str) -> str:
+        """Return so many of something that there are sentences "one_" and "many_" of.
+
+        Examples
+        --------
+        >>> Voice().counted(1, "row"), Voice("de").counted(2000, "row")
+        ('1 row', '2.000 Zeilen')
+        """
+        return self.text(f"{'one' if count == 1 else 'many'}_{noun}", count=self.number(count, 0))
+
+    def moment(self, text: str) -> str:
+        """Return a moment that is written as in ISO 8601 as the language writes it; in English as it is.
+
+        Examples
+        --------
+        >>> Voice("de").moment("2026-11-23T19:39:11+00:00"), Voice().moment("2026-11-23T19:39:11+00:00")
+        ('23.11.2026, 19:39:11 UTC', '2026-11-23T19:39:11+00:00')
+        """
+        if self.language == "en":
+            return text
+        dates = require("babel.dates", "release")
+        at = datetime.fromisoformat(text).astimezone(UTC)
+        return f"{dates.format_datetime(at, 'medium', locale=self.language)} UTC"
+
+    def known(self, text: str) -> str:
+        """Return a sentence of these that comes in English in this language; any other text as it is.
+
+        Examples
+        --------
+        >>> Voice("de").known("every value equally likely"), Voice("de").known("something else")
+        ('jeder Wert gleich wahrscheinlich', 'something else')
+        """
+        names = _names()
+        return self.sentences[names[text]] if text in names else text
+
+    def numeral(self, text: str) -> str:
+        """Return text of numbers that are written as in English, such as "1,234.5" or "1 to 2.5", in this language.
+
+        Examples
+        --------
+        >>> Voice("de").numeral("1,234.5:0.50"), Voice("de").numeral("1e-12"), Voice().numeral("0.50")
+        ('1.234,5:0,50', '1E-12', '0.50')
+        """
+        return text if self.language == "en" else _NUMERAL.sub(lambda found: self._numeral(found[0]), text)
+
+    def _numeral(self, text: str) -> str:
+        value = Decimal(text.replace(",", ""))
+        if "e" in text.lower():
+            return self.exactly(value)
+        digits = len(text.partition(".")[2])
+        shape = "#,##0" if "," in text or abs(value) >= BASE else "0"
+        shape += "." + "0" * digits if digits else ""
+        return str(_numbers().format_decimal(value, format=shape, locale=self.language, decimal_quantization=False))
+
     def number(self, value: float | Decimal, digits: int = 3) -> str:
         """Return a number as the language writes it.
 
@@ -172,6 +240,12 @@ class Voice:
 def placeholders(text: str) -> set[str]:
     """Return the names in braces."""
     return set(re.findall(r"\{(\w+)\}", text))
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Return {English sentence: its name} of those without anything to fill in."""
+    return {text: name for name, text in SENTENCES.items() if not placeholders(text)}
 
 
 def unique(values: Iterable[Any]) -> list[Any]:
