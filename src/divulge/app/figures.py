@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from divulge.app.words import filled
 from divulge.errors import number_of
 from divulge.model.shown import named, shortened
 
@@ -116,17 +117,25 @@ def statistics(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"data": [truth, guess], "layout": layout}
 
 
-def frontier(points: Sequence[dict[str, Any]], chosen: float, what: str, unit: str = "") -> dict[str, Any]:
+_WITHIN = "at most %{x:.3g} in 100 sure, {1} within ± %{y:.3g}{2}<extra></extra>"
+
+
+def frontier(
+    points: Sequence[dict[str, Any]], chosen: float, what: str, unit: str = "", language: str = "en"
+) -> dict[str, Any]:
     """How far off published numbers are against what a person risks; a point can be chosen."""
     line = {
         "type": "scatter", "mode": "lines+markers", "name": "this way",
         "x": [p["after"] for p in points], "y": [p["off"] for p in points], "customdata": [p["after"] for p in points],
-        "hovertemplate": "at most %{x:.3g} in 100 sure, " + f"{_name(what)} within ± %{{y:.3g}}{unit}<extra></extra>",
+        "hovertemplate": filled(language, _WITHIN, _name(what), unit),
         "marker": {"color": [INK["warn"] if p["after"] == chosen else INK["after"] for p in points],
                    "size": [16 if p["after"] == chosen else 10 for p in points]},
         "line": {"color": INK["after"]},
     }  # fmt: skip
     layout = _layout(height=320)
     layout["xaxis"] |= {"title": {"text": "at most so many in 100 sure of the value"}}
-    layout["yaxis"] |= {"title": {"text": f"{_name(what)} off by ±{unit}"}, "rangemode": "tozero"}
+    layout["yaxis"] |= {
+        "title": {"text": filled(language, "{1} off by ±{2}", _name(what), unit)},
+        "rangemode": "tozero",
+    }
     return {"data": [line], "layout": layout}

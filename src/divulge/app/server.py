@@ -22,9 +22,11 @@ from divulge import children
 from divulge.app.guard import LOCAL, PAGE_POLICY, Guard, Refused
 from divulge.app.jobs import Job, get_ready
 from divulge.app.sessions import Session, Sessions
+from divulge.app.words import asked_for, filters, pictured, translated
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.shown import at_least, at_most, named, printable, promised, reached
+from divulge.reporting.statements.voice import Voice, languages
 
 HERE = Path(__file__).parent
 MOST_BYTES = 2 << 30
@@ -58,23 +60,7 @@ class Pages:
         jinja2 = require("jinja2", "app")
         self.sessions = Sessions()
         self.demo, self.ledger = demo, ledger
-        loader = jinja2.FileSystemLoader(HERE / "templates")
-        self.templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
-        self.templates.filters |= {
-            "shown": named,
-            "share": in_hundred,
-            "count": "{:,}".format,
-            "number": number,
-            "least": partial(number, rounded=math.floor),
-            "most": partial(number, rounded=math.ceil),
-            "bound": lambda value, rounded="{:.4g}".format: (
-                "no bound" if math.isinf(float(value)) else rounded(float(value))
-            ),
-            "at_most": at_most,
-            "at_least": at_least,
-            "on_page": on_page,
-        }
-        self.templates.globals |= {"at_most": at_most, "at_least": at_least}
+        self.templates = {language: _templates(jinja2, Voice(language)) for language in languages()}
 
     def session(self, request: Any) -> Session:
         """Return the session a request belongs to."""
@@ -88,8 +74,12 @@ class Pages:
         responses = require("starlette.responses", "app")
         base = f"/s/{session.key}"
         open_steps = reachable(session)
-        text = self.templates.get_template(template).render(
-            base=base, step=step, steps=STEPS, reachable=open_steps, choices=session.choices, **context
+        context = {name: pictured(value, Voice(session.language)) if name == "figure" else value
+                   for name, value in context.items()}  # fmt: skip
+        text = (
+            self.templates[session.language]
+            .get_template(template)
+            .render(base=base, step=step, steps=STEPS, reachable=open_steps, choices=session.choices, **context)
         )
         return responses.HTMLResponse(text, status)
 
@@ -110,6 +100,33 @@ class Pages:
         """Send the visitor to a step."""
         responses = require("starlette.responses", "app")
         return responses.RedirectResponse(f"/s/{session.key}/{step}", 303)
+
+
+def _templates(jinja2: Any, voice: Voice) -> Any:
+    """Return the templates in a language: their sentences, and numbers as it writes them."""
+
+    class Translated(jinja2.FileSystemLoader):
+        def get_source(self, environment: Any, template: str) -> Any:
+            source, *rest = super().get_source(environment, template)
+            return (translated(source, voice), *rest)
+
+    found = jinja2.Environment(
+        loader=Translated(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+    )  # fmt: skip
+    numbers = {
+        "share": in_hundred,
+        "count": "{:,}".format,
+        "number": number,
+        "least": partial(number, rounded=math.floor),
+        "most": partial(number, rounded=math.ceil),
+        "bound": lambda value, rounded="{:.4g}".format: (
+            "no bound" if math.isinf(float(value)) else rounded(float(value))
+        ),
+    }
+    found.filters |= {"shown": named, "on_page": on_page, "begun": lambda text: text[:1].upper() + text[1:]}
+    found.filters |= filters(voice, numbers)
+    found.globals |= {"at_most": at_most, "at_least": at_least, "language": voice.language}
+    return found
 
 
 def reachable(session: Session) -> set[str]:
@@ -212,6 +229,7 @@ def application(
 
     def home(request: Any) -> Any:
         session = pages.sessions.new()
+        session.language = asked_for(request.headers.get("accept-language", ""))
         if demo:
             data.choose_census(session)
         return pages.to(session, "data")
@@ -223,6 +241,15 @@ def application(
         if job is not None:
             job.wait(2)
         return pages.page("_failed.html", session, name, job=job, name=name)
+
+    async def speak(request: Any) -> Any:
+        """Go on in another language, on the same page."""
+        session = pages.session(request)
+        async with request.form(max_fields=4) as form:
+            wanted, step = str(form.get("language")), str(form.get("step"))
+        if wanted in languages():
+            session.language = wanted
+        return pages.to(session, step if step in reachable(session) else "data")
 
     def over(request: Any) -> Any:
         pages.sessions.drop(request.path_params["key"])
@@ -241,7 +268,10 @@ def application(
     def message(request: Any, status: int, why: str) -> Any:
         """Return a message, as a page or as the part of a page that was asked for."""
         template = "_message.html" if request.headers.get("hx-request") else "message.html"
-        return responses.HTMLResponse(pages.templates.get_template(template).render(why=why, status=status), status)
+        session = pages.sessions.get(request.path_params.get("key", ""))
+        language = asked_for(request.headers.get("accept-language", "")) if session is None else session.language
+        return responses.HTMLResponse(pages.templates[language].get_template(template).render(why=why, status=status),
+                                      status)  # fmt: skip
 
     async def refused(request: Any, error: Exception) -> Any:
         status, why = (error.status, error.why) if isinstance(error, Refused) else (400, str(error))
@@ -278,6 +308,7 @@ def application(
         routing.Mount("/static", staticfiles.StaticFiles(directory=HERE / "static")),
         *(routing.Route(f"/s/{{key}}/{path}", bound(function), methods=[method]) for method, path, function in steps),
         routing.Route("/s/{key}/stop/{name}", stop, methods=["POST"]),
+        routing.Route("/s/{key}/language", speak, methods=["POST"]),
         routing.Route("/s/{key}/over", over, methods=["POST"]),
         routing.Route("/s/{key}/paper/{kind}", paper),
     ]

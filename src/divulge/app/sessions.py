@@ -23,13 +23,14 @@ IDLE = 8 * 3600.0
 
 @dataclass
 class Session:
-    """One visit. `choices` holds what the forms said, `jobs` the latest work of each name."""
+    """One visit. `choices` holds what the forms said, `jobs` the latest work of each name, `language` that of pages."""
 
     key: str
     folder: Path
     touched: float
     choices: dict[str, Any] = field(default_factory=dict[str, Any])
     jobs: dict[str, Job] = field(default_factory=dict[str, Job])
+    language: str = "en"
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 import divulge as dv
+from divulge.app.words import filled
 from divulge.extras import require
 from divulge.files.hierarchies import suggested
 from divulge.files.opening import replacing
 from divulge.files.tables.glance import glance
 from divulge.files.tables.tidying import spellings
+from divulge.model.shown import at_most, named
 from divulge.publishing.publication import ready, task, without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
@@ -31,6 +33,7 @@ from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import expected
 from divulge.releasing.request import Request, run
+from divulge.reporting.statements.voice import Voice
 from divulge.tables.assess import readable
 
 Progress = Callable[[int, int | None], None]
@@ -191,14 +194,12 @@ def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[s
               for value in level["values"]]  # fmt: skip
     mechanism = receipt.channel
     worst = dv.worst_gain((dv.Prior.uniform(mechanism.secrets), mechanism))
+    guess = worst.adversary.best_action(worst.joint.posterior(worst.outcome))
     return {
-        "column": choice["column"], "stays": level["stays"], "values": values, "worst": _sentence(worst.words),
+        "column": choice["column"], "stays": level["stays"], "values": values,
+        "worst": {"sees": named(worst.outcome), "guess": named(guess), "times": float(worst.leakage)},
         "notes": [*looked["notes"], *(found.warnings if found.empty else ())],
     }  # fmt: skip
-
-
-def _sentence(words: str) -> str:
-    return f"The attacker with most to gain who holds all values for equally likely {words}."
 
 
 @contextmanager
@@ -231,16 +232,22 @@ def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[
         files = {"archive": out.with_suffix(".zip"), **files}
     papers = {kind: str(file) for kind, file in files.items()}
     published = isinstance(done, Published)
-    together = dv.statement(done, asked.language).together if published else _together(done.together)
+    together = dv.statement(done, asked.language).together if published else _together(done.together, asked.language)
     return {"papers": papers, "together": together, "notes": list(dict.fromkeys(notes))}
 
 
-def _together(spent: Mapping[str, Any] | None) -> str:
+def _together(spent: Mapping[str, Any] | None, language: str) -> str:
     """Return what all releases on record about the column add up to, for a chance of 1 in 100."""
     if spent is None or spent["releases"] < 2:
         return ""
-    words = dv.guarantees.posterior_bounds(dv.LDP(spent["guarantees"]["ldp"]), "1/100").words
-    return f"With what was released of this column before, {spent['releases']} releases in all: {words}."
+    bounds = dv.guarantees.posterior_bounds(dv.LDP(spent["guarantees"]["ldp"]), "1/100")
+    if language == "en":
+        return f"With what was released of this column before, {spent['releases']} releases in all: {bounds.words}."
+    most = Voice(language).numeral(at_most(100 * bounds.upper))
+    return filled(language, _TOGETHER, spent["releases"], most)
+
+
+_TOGETHER = "With what was released of this column before, {1} releases in all: 1 in 100 becomes at most {2} in 100."
 
 
 def outlook(progress: Progress, path: str, asked: Request, before: float, value: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import how, table
 from divulge.app.steps.preview import ready
+from divulge.app.words import filled
 from divulge.guarantees import LDP, guarantee_for_posterior
 from divulge.releasing.request import Request
 
@@ -89,9 +90,10 @@ def named(session: Session, asked: Request) -> str:
     """Return what goes out, in words."""
     known = session.choices
     if asked.action == "publish":
-        return "statistics of " + known["data"]["name"]
-    beside = f", beside {', '.join(asked.keep)}" if asked.keep else ", and no other column"  # pyright: ignore[reportAttributeAccessIssue]
-    return f"“{known['secret']}” of {known['data']['name']}, perturbed{beside}"
+        return filled(session.language, "statistics of {1}", known["data"]["name"])
+    keep: tuple[str, ...] = getattr(asked, "keep", None) or ()
+    sentence = "“{1}” of {2}, perturbed, beside {3}" if keep else "“{1}” of {2}, perturbed, and no other column"
+    return filled(session.language, sentence, known["secret"], known["data"]["name"], ", ".join(keep))
 
 
 async def take_form(pages: Any, request_: Any) -> Any:

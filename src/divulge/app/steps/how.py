@@ -1,6 +1,7 @@
 """Step 3, a perturbed column: ways side by side, and what more or less protection costs."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from divulge.app import figures, work
@@ -8,6 +9,7 @@ from divulge.app.guard import Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import aim
+from divulge.app.words import filled
 
 WAYS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "statistics": (
@@ -127,7 +129,9 @@ def cost(pages: Any, request: Any) -> Any:
 
     def pictured(found: Any) -> dict[str, Any]:
         points = _points(levels, found)
-        figure = figures.frontier(points, session.choices["aim"]["after"], "estimates", " points")
+        say = partial(filled, session.language)
+        chosen = session.choices["aim"]["after"]
+        figure = figures.frontier(points, chosen, say("estimates"), say(" points"), session.language)
         return {"points": points, "figure": figure, "back": "", "what": "estimates", "unit": " points"}
 
     return pages.part(session, "cost", job, "_cost.html", pictured)

@@ -1,12 +1,15 @@
 """Step 4: what a receiver would see, beside the truth; nothing is spent."""
 
+from functools import partial
 from typing import Any
 
 from divulge.app import figures, work
 from divulge.app.guard import Refused
 from divulge.app.sessions import Session
 from divulge.app.steps import how, table
+from divulge.app.words import filled
 from divulge.model.shown import named
+from divulge.reporting.statements.voice import Voice
 
 
 def ready(pages: Any, request: Any) -> Session:
@@ -28,7 +31,9 @@ def answer(pages: Any, request: Any) -> Any:
     known = session.choices
     if known["how"]["way"] == "table":
         job = session.job("preview", work.simulate_statistics, **table.simulated(session))
-        return pages.part(session, "preview", job, "_table_preview.html", statistics)
+        return pages.part(
+            session, "preview", job, "_table_preview.html", partial(statistics, language=session.language)
+        )
     wanted = how.options(session, known["how"]["way"], known["aim"])
     job = session.job("preview", work.simulate, path=known["data"]["path"], choice=wanted)
     return pages.part(session, "preview", job, "_preview.html", pictured)
@@ -43,15 +48,16 @@ PICTURED = 30
 """So many groups are drawn."""
 
 
-def statistics(found: dict[str, Any]) -> dict[str, Any]:
+def statistics(found: dict[str, Any], language: str = "en") -> dict[str, Any]:
     """Return the simulated statistics by what they are, small groups first, with a picture of the first kind."""
+    say = partial(filled, language)
     kinds: dict[str, list[dict[str, Any]]] = {}
     for one in found["statistics"]:
-        of = f" of {one['column']}" if "column" in one else ""
-        at = f" at {one['at']}" if "at" in one else ""
-        by = f" by {' and '.join(one['by'])}" if one["by"] else ""
-        name = ", ".join(map(named, one["by"].values())) if one["by"] else "all rows"
-        kinds.setdefault(f"{one['statistic']}{of}{at}{by}", []).append(one | {"name": name})
+        of = say(" of {1}", one["column"]) if "column" in one else ""
+        at = say(" at {1}", Voice(language).numeral(str(one["at"]))) if "at" in one else ""
+        by = say(" by {1}", say(" and ").join(one["by"])) if one["by"] else ""
+        name = ", ".join(map(named, one["by"].values())) if one["by"] else say("all rows")
+        kinds.setdefault(f"{say(one['statistic'])}{of}{at}{by}", []).append(one | {"name": name})
     for rows in kinds.values():
         rows.sort(key=lambda one: (one["true"] or 0) if one["statistic"] == "count" else 0)
     first = [one for one in next(iter(kinds.values())) if one["value"] is not None and one["true"] is not None]

@@ -34,8 +34,8 @@ def show(pages: Any, request: Any) -> Any:
                 "budget": known.get("form", asked.Form()).budget}  # fmt: skip
     if context["table"]:
         wanted = table.current(session)
-        context |= {"names": [table.named(one, wanted["by"]) for one in wanted["statistics"]], "asked": wanted,
-                    "epsilon": table.epsilon(session)}  # fmt: skip
+        names = [table.named(one, wanted["by"], session.language) for one in wanted["statistics"]]
+        context |= {"names": names, "asked": wanted, "epsilon": table.epsilon(session)}
     return pages.page("release.html", session, "release", **context)
 
 

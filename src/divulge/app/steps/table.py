@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from divulge.app import figures, work
@@ -10,6 +11,8 @@ from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import aim
 from divulge.app.steps.data import kept
+from divulge.app.words import filled
+from divulge.reporting.statements.voice import Voice
 
 KINDS = {
     "count": "how many rows there are",
@@ -93,7 +96,7 @@ def simulated(session: Session) -> dict[str, Any]:
     return {"path": session.choices["data"]["path"], **arguments(session)}
 
 
-def named(one: Mapping[str, Any], by: Any) -> str:
+def named(one: Mapping[str, Any], by: Any, language: str = "en") -> str:
     """Return a statistic in words.
 
     Examples
@@ -101,14 +104,16 @@ def named(one: Mapping[str, Any], by: Any) -> str:
     >>> named({"kind": "mean", "column": "age", "low": "0", "high": "90"}, ["sex"])
     'the mean of age, from 0 to 90, by sex'
     """
+    say, voice = partial(filled, language), Voice(language)
     groups = one["by"] if one["kind"] == "count" else by
-    within = f", from {one['low']} to {one['high']}" if "low" in one else ""
-    which = {"share": f" {one.get('value')!r} in {one.get('column')}"}.get(
-        one["kind"], f" of {one['column']}" if "column" in one else ""
-    )
-    at = f" at {', '.join(one['at'])}" if "at" in one else ""
+    within = say(", from {1} to {2}", *map(voice.numeral, (one["low"], one["high"]))) if "low" in one else ""
+    if one["kind"] == "share":
+        which = say(" {1} in {2}", repr(one["value"]), one["column"])
+    else:
+        which = say(" of {1}", one["column"]) if "column" in one else ""
+    at = say(" at {1}", ", ".join(map(voice.numeral, one["at"]))) if "at" in one else ""
     name = {"share": "the share of", "quantiles": "quantiles"}.get(one["kind"], KINDS[one["kind"]])
-    return f"{name}{which}{at}{within}" + (f", by {' and '.join(groups)}" if groups else "")
+    return f"{say(name)}{which}{at}{within}" + (say(", by {1}", say(" and ").join(groups)) if groups else "")
 
 
 def _ready(pages: Any, request: Any) -> Session:
@@ -125,7 +130,7 @@ def show(pages: Any, request: Any) -> Any:
     asked = current(session)
     return pages.page(
         "table.html", session, "how", kinds=KINDS, treatments=TREATMENTS, asked=asked, epsilon=following(session),
-        names=[named(one, asked["by"]) for one in asked["statistics"]],
+        names=[named(one, asked["by"], session.language) for one in asked["statistics"]],
         numbers=[c["name"] for c in columns if c["kind"] == "numbers"],
         groups=[c["name"] for c in columns if c["values"] and c["values"] <= work.MOST_GROUPS],
         columns=[c["name"] for c in columns], **aim.meaning(session, session.choices["aim"]),
@@ -245,8 +250,11 @@ def cost(pages: Any, request: Any) -> Any:
     def pictured(found: Any) -> dict[str, Any]:
         points = [{"after": after, "off": off} for after, off in zip(levels, found["off"], strict=True)
                   if not math.isnan(off)]  # fmt: skip
-        figure = figures.frontier(points, session.choices["aim"]["after"], found["what"])
-        return {"points": points, "what": found["what"], "figure": figure, "back": "table", "unit": ""}
+        say = partial(filled, session.language)
+        statistic, of, column = found["what"].partition(" of ")
+        what = say(statistic) + (say(" of {1}", column) if of else "")
+        figure = figures.frontier(points, session.choices["aim"]["after"], what, language=session.language)
+        return {"points": points, "what": what, "figure": figure, "back": "table", "unit": ""}
 
     return pages.part(session, "tablecost", job, "_cost.html", pictured)
 

@@ -68,12 +68,18 @@ def catalog(language: str) -> dict[str, str]:
     """Return {name: sentence} in a language; what is not translated is English."""
     if language not in languages():
         raise DivulgeError.unknown("language", language, languages())
+    known = texts(language)
+    return {name: known.get(text, text) for name, text in SENTENCES.items()}
+
+
+@cache
+def texts(language: str) -> dict[str, str]:
+    """Return {English sentence: the same in a language}, empty for English."""
     if language == "en":
-        return SENTENCES
+        return {}
     pofile = require("babel.messages.pofile", "release")
     found = pofile.read_po(io.BytesIO((_folder() / f"{language}.po").read_bytes()), locale=language)
-    texts = {message.id: str(message.string) for message in found if message.id and message.string}
-    return {name: texts.get(text, text) for name, text in SENTENCES.items()}
+    return {message.id: str(message.string) for message in found if message.id and message.string}
 
 
 @dataclass(frozen=True)
@@ -144,15 +150,14 @@ class Voice:
         return f"{dates.format_datetime(at, 'medium', locale=self.language)} UTC"
 
     def known(self, text: str) -> str:
-        """Return a sentence of these that comes in English in this language; any other text as it is.
+        """Return an English sentence in this language where the file of its sentences has it; any other as it is.
 
         Examples
         --------
         >>> Voice("de").known("every value equally likely"), Voice("de").known("something else")
         ('jeder Wert gleich wahrscheinlich', 'something else')
         """
-        names = _names()
-        return self.sentences[names[text]] if text in names else text
+        return texts(self.language).get(text, text)
 
     def numeral(self, text: str) -> str:
         """Return text of numbers that are written as in English, such as "1,234.5" or "1 to 2.5", in this language.
@@ -240,12 +245,6 @@ class Voice:
 def placeholders(text: str) -> set[str]:
     """Return the names in braces."""
     return set(re.findall(r"\{(\w+)\}", text))
-
-
-@cache
-def _names() -> dict[str, str]:
-    """Return {English sentence: its name} of those without anything to fill in."""
-    return {text: name for name, text in SENTENCES.items() if not placeholders(text)}
 
 
 def unique(values: Iterable[Any]) -> list[Any]:
