@@ -138,3 +138,15 @@ def test_a_statement_goes_out_in_the_language_of_the_pages(visit: Visit) -> None
     visit.post("aim", {"attacker": "everything", "before": "1", "after": "20"})
     visit.post("how", {"way": "randomized-response", "prior": "uniform"})
     assert '<option value="de" lang="de" selected>' in visit.get("release").text
+
+
+def test_starting_over_says_first_that_files_go(visit: Visit) -> None:
+    visit.post("census")
+    visit.part("columns")
+    assert "gehen damit verloren" not in visit.get("data").text
+    visit.post("secret", {"secret": "race", "whose": "row"})
+    visit.post("aim", {"attacker": "everything", "before": "1", "after": "20"})
+    visit.post("how", {"way": "randomized-response", "prior": "uniform"})
+    visit.post("release", {"format": "csv"})
+    visit.part("release/found")
+    assert "gehen damit verloren" in visit.get("data").text

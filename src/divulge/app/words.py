@@ -113,7 +113,7 @@ def pictured(figure: Any, voice: Voice) -> Any:
     """Return a figure with its words and signs of numbers in a language; names of values are not looked at."""
     if voice.language == "en" or figure is None:
         return figure
-    layout = {**figure["layout"], "separators": f"{voice.numeral('0.5')[1]}{voice.numeral('1,000')[1]}"}
+    layout: dict[str, Any] = {**figure["layout"], "separators": f"{voice.numeral('0.5')[1]}{voice.numeral('1,000')[1]}"}
     for axis in ("xaxis", "yaxis"):
         if title := layout[axis].get("title"):
             layout[axis] = {**layout[axis], "title": {"text": voice.known(title["text"])}}
