@@ -94,4 +94,24 @@ def test_too_many_combinations_are_refused_before_anything_is_counted(monkeypatc
     values = {name: [str(i) for i in range(99)] for name in columns}
     with pytest.raises(dv.DivulgeError, match=r"`consistent` must be .* at most 600,000 .* 1,030,301"):
         dv.publish(pa.table(columns), [dv.Count("x"), dv.Count("y"), dv.Count("z")], guarantee="dp=1", values=values,
-                   consistent=True, per_row=True)  # fmt: skip
+                   consistent=True, non_negative=True, per_row=True)  # fmt: skip
+
+
+def test_tables_over_a_billion_combinations_agree_and_are_the_nearest_ones() -> None:
+    """At the least sum of squares its slope in every cell of the table over all columns is 0: looked at in many."""
+    rng = np.random.default_rng(1)
+    sizes = {"a": 300, "b": 200, "c": 150, "d": 120}
+    bys = [("a", "b"), ("c", "b"), ("c", "d"), ("a",), ()]
+    spread = [3.0, 7.0, 2.0, 1.0, 5.0]
+    values = [rng.normal(50, 9, [sizes[name] for name in by]) for by in bys]
+    for total in (None, 10**6):
+        found = projected(values, bys, spread, sizes, total, False, False)
+        assert np.allclose(found[0].sum(axis=1), found[3])
+        assert np.allclose(found[0].sum(axis=0), found[1].sum(axis=0))
+        assert np.allclose([part.sum() for part in found], found[4])
+        cells = {name: rng.integers(0, size, 2000) for name, size in sizes.items()}
+        slope = sum((fit - value)[tuple(cells[name] for name in by)] / sigma**2
+                    for fit, value, by, sigma in zip(found, values, bys, spread, strict=True))  # fmt: skip
+        assert np.ptp(slope) < 1e-6 * max(np.abs(value).max() for value in values)
+        assert total is not None or abs(np.asarray(slope)).max() < 1e-6
+        assert total is None or abs(float(found[4]) - total) < 1e-4

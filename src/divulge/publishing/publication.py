@@ -165,7 +165,7 @@ def ready(asked: Task, source: Any, engine: Any) -> Ready:
     if not cells <= MOST_CELLS:
         raise DivulgeError.of("statistics", f"have at most {MOST_CELLS:,} cells", "their number", f"{cells:,}",
                               "group by fewer columns, or by coarser ones.")  # fmt: skip
-    if asked.consistent:
+    if asked.consistent and (asked.non_negative or asked.whole):
         from divulge.publishing.noising.margins import require_few_combinations
 
         require_few_combinations([one.by for one in asked.statistics if isinstance(one, Count)], sizes)

@@ -2,23 +2,22 @@
 
 Tables of counts are consistent when some table over all their columns has them as margins. The nearest consistent ones,
 in units of the noise, are margins of the table that solves a linear least-squares problem, bounded by 0 where asked.
+Unbounded it has a closed form in the tables themselves; bounded, one over all columns is made.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.extras import require
 from divulge.publishing.noising.estimates import Estimates
 from divulge.publishing.statistics import Count, People
 
 MOST_JOINT = 600_000
-"""Cells of the table over all columns that consistent counts are margins of, at most."""
+"""Cells of the table over all columns, at most, of which counts are margins that are neither negative nor broken."""
 
 _NEAR = 1e-4
 """Counts that may not be negative are this near to the nearest ones: root mean square, in deviations of the noise."""
@@ -83,20 +82,25 @@ def projected(
     """
     names = tuple(dict.fromkeys(name for by in bys for name in by))
     shape = tuple(sizes[name] for name in names)
-    require_few_combinations(bys, sizes)
     noisy = any(deviation > 0 for deviation in deviations)  # a table without noise, beside others, is the public total
     weights = [1 / deviation if deviation > 0 else float(not noisy) for deviation in deviations]
     margins = [_Margin(_laid(value, by, names), _summed(by, names), weight)
                for value, by, weight in zip(values, bys, weights, strict=True)]  # fmt: skip
+    if not non_negative and not whole:
+        effects = _effects(margins, shape, total)
+        return [_back(_with_effects(effects, one.axes, shape), by, names)
+                for one, by in zip(margins, bys, strict=True)]  # fmt: skip
+    require_few_combinations(bys, sizes)
     table = _nearest_positive(margins, shape, total) if non_negative else _nearest(margins, shape, total)
     if whole:
         table = rounded(table.ravel(), total).reshape(shape)
-    out: list[np.ndarray] = []
-    for by in bys:
-        summed = table.sum(axis=_summed(by, names))
-        kept = [name for name in names if name in by]
-        out.append(np.transpose(summed, [kept.index(name) for name in by]) if by else summed)
-    return out
+    return [_back(table.sum(axis=_summed(by, names)), by, names) for by in bys]
+
+
+def _back(summed: np.ndarray, by: tuple[str, ...], names: tuple[str, ...]) -> np.ndarray:
+    """Return a table whose axes are in the order of the joint table with those of its own statistic."""
+    kept = [name for name in names if name in by]
+    return np.transpose(summed, [kept.index(name) for name in by]) if by else summed
 
 
 def after(
@@ -137,7 +141,7 @@ def after(
 
 
 def require_few_combinations(bys: Sequence[tuple[str, ...]], sizes: Mapping[str, int]) -> None:
-    """Refuse tables of counts over columns with too many combinations to make them consistent.
+    """Refuse tables of counts over columns with too many combinations to make them consistent, and whole or positive.
 
     Examples
     --------
@@ -148,8 +152,9 @@ def require_few_combinations(bys: Sequence[tuple[str, ...]], sizes: Mapping[str,
     joint = math.prod(sizes[name] for name in dict.fromkeys(name for by in bys for name in by))
     if not joint <= MOST_JOINT:
         raise DivulgeError.of(
-            "consistent", f"be about columns with at most {MOST_JOINT:,} combinations", "their number", f"{joint:,}",
-            "publish the table over all columns, or leave the counts as they are.",
+            "consistent", f"be about columns with at most {MOST_JOINT:,} combinations where counts are made whole or "
+            "not negative too", "their number", f"{joint:,}",
+            "without non_negative and whole (--non-negative, --whole) counts of any tables are made to agree.",
         )  # fmt: skip
 
 
@@ -175,28 +180,62 @@ def _summed(by: tuple[str, ...], names: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _nearest(margins: Sequence[_Margin], shape: tuple[int, ...], total: int | None) -> np.ndarray:
-    """Return the table whose margins are nearest, whatever its signs: least squares on the incidence of margins."""
-    sparse, linalg = require("scipy.sparse", "science"), require("scipy.sparse.linalg", "science")
-    joint = math.prod(shape)
-    cells = np.arange(joint)
-    places = np.indices(shape).reshape(len(shape), joint)
-    blocks: list[Any] = []
-    targets: list[np.ndarray] = []
+    """Return the table whose margins are nearest, whatever its signs."""
+    return _with_effects(_effects(margins, shape, total), (), shape)
+
+
+def _effects(
+    margins: Sequence[_Margin], shape: tuple[int, ...], total: int | None
+) -> dict[tuple[int, ...], np.ndarray]:
+    """Return the effects, by their axes, of the table whose margins are nearest, whatever its signs.
+
+    A table is a sum of orthogonal effects, one for each set A of axes. A margin that sums c cells a cell shows those of
+    sets among its own axes, in its mean over the summed cells, with a variance in proportion to sigma^2 / c: least
+    squares takes their means, weighted by c / sigma^2. No table over all axes is made.
+
+    References
+    ----------
+    Xiao, He, Zhang, Kifer, "An Optimal and Scalable Matrix Mechanism for Noisy Marginals under Convex Loss Functions",
+    arXiv:2305.08175.
+    """
+    axes = range(len(shape))
+    found: dict[tuple[int, ...], np.ndarray] = {}
+    weights: dict[tuple[int, ...], float] = {}
     for one in margins:
-        kept = [i for i in range(len(shape)) if i not in one.axes]
-        cell = np.ravel_multi_index(places[kept], [shape[i] for i in kept]) if kept else np.zeros(joint, dtype=int)
-        full = np.full(joint, one.weight)
-        blocks.append(sparse.csr_matrix((full, (cell, cells)), shape=(one.counts.size, joint)))
-        targets.append(one.counts.ravel() * one.weight)
+        cells = math.prod(shape[i] for i in one.axes)
+        weight = cells * one.weight**2
+        if not weight:
+            continue
+        for effect, part in _own(np.expand_dims(one.counts / cells, one.axes), [i for i in axes if i not in one.axes]):
+            found[effect] = found.get(effect, 0.0) + weight * part
+            weights[effect] = weights.get(effect, 0.0) + weight
+    found = {effect: part / weights[effect] for effect, part in found.items()}
     if total is not None:
-        heavy = 1e3 * max(one.weight for one in margins)
-        blocks.append(sparse.csr_matrix(np.full((1, joint), heavy)))
-        targets.append(np.array([total * heavy]))
-    matrix, target = sparse.vstack(blocks).tocsr(), np.concatenate(targets)
-    table = np.asarray(linalg.lsmr(matrix, target, atol=1e-12, btol=1e-12)[0])
-    if total is not None and table.sum() > 0:
-        table = table * (total / table.sum())
-    return table.reshape(shape)
+        found[()] = np.full((1,) * len(shape), total / math.prod(shape))
+    return found
+
+
+def _own(table: np.ndarray, axes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """Give the effects of a table: along each axis its mean, or what is left without it."""
+    if not axes:
+        yield (), table
+        return
+    mean = table.mean(axis=axes[0], keepdims=True)
+    yield from _own(mean, axes[1:])
+    for effect, part in _own(table - mean, axes[1:]):
+        yield (axes[0], *effect), part
+
+
+def _with_effects(
+    effects: Mapping[tuple[int, ...], np.ndarray], summed: tuple[int, ...], shape: tuple[int, ...]
+) -> np.ndarray:
+    """Return the table with these effects, summed over some axes, over which all effects that have them sum to 0."""
+    own = tuple(1 if i in summed else size for i, size in enumerate(shape))
+    table = np.zeros(own)
+    for effect, part in effects.items():
+        if not set(effect) & set(summed):
+            table += part
+    return np.asarray(table * math.prod(shape[i] for i in summed)).squeeze(summed)
 
 
 def _nearest_positive(margins: Sequence[_Margin], shape: tuple[int, ...], total: int | None) -> np.ndarray:
