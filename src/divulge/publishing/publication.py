@@ -425,27 +425,28 @@ def tidy(found: Sequence[Estimates], values: Mapping[str, Categories], by: Seque
     data: dict[str, list[Any]] = {name: [] for name in (*LEADING, *columns, *TRAILING)}
     for one in found:
         statistic, size = one.statistic, one.values.size
-        data["statistic"] += [statistic.kind] * size
-        data["column"] += [getattr(statistic, "column", None)] * size
+
+        def repeated(text: str | None, size: int = size) -> Any:
+            return pa.repeat(pa.scalar(text, pa.string()), size)
+
+        data["statistic"].append(repeated(statistic.kind))
+        data["column"].append(repeated(getattr(statistic, "column", None)))
         at = f"{float(one.at):g}" if one.at is not None else None
-        at = str(statistic.value) if isinstance(statistic, Proportion) else at
-        data["at"] += [at] * size
+        data["at"].append(repeated(str(statistic.value) if isinstance(statistic, Proportion) else at))
         grid = np.indices([len(values[name]) for name in statistic.by]).reshape(len(statistic.by), size)
         for name in columns:
-            if name in statistic.by:
-                labels = np.array([str(v) for v in values[name]], dtype=object)
-                data[name] += labels[grid[statistic.by.index(name)]].tolist()
-            else:
-                data[name] += [None] * size
+            labels = pa.array([str(v) for v in values[name]], pa.string())
+            there = name in statistic.by
+            data[name].append(labels.take(pa.array(grid[statistic.by.index(name)])) if there else repeated(None))
         blank = np.asarray(one.blank).ravel()
         for name, part in zip(NUMBERS, (one.values, one.low, one.high, one.error), strict=True):
             flat = np.asarray(part, dtype=float).ravel()
-            data[name] += [None if gone or math.isnan(v) else v for v, gone in zip(flat.tolist(), blank, strict=True)]
-        data["note"] += [NO_INFORMATION if gone else None for gone in blank.tolist()]
+            data[name].append(pa.array(flat, pa.float64(), mask=blank | np.isnan(flat)))
+        data["note"].append(pa.array(np.where(blank, NO_INFORMATION, None), pa.string()))
     types = dict.fromkeys(data, pa.string()) | dict.fromkeys(NUMBERS, pa.float64())
     if all(isinstance(one.statistic, (Count, People)) for one in found) and whole:
         types |= dict.fromkeys(("value", "low", "high"), pa.int64())
-    table = pa.table({name: pa.array(part, types[name]) for name, part in data.items()})
+    table = pa.table({name: pa.chunked_array(part).combine_chunks().cast(types[name]) for name, part in data.items()})
     asked = {"column": any(hasattr(one.statistic, "column") for one in found),
              "at": any(isinstance(one.statistic, (Quantiles, Proportion)) for one in found)}  # fmt: skip
     return table.drop_columns([name for name, there in asked.items() if not there])

@@ -298,6 +298,8 @@ class _Gathered:
         pa = require("pyarrow", "tables")
         taken = self.found.column(name).take(pa.array(rows))
         most = MOST_TOTAL - 1
+        if pa.types.is_int64(taken.type):
+            return np.clip(taken.fill_null(0).to_numpy(), -most, most)
         values = [0 if value is None else min(max(int(value), -most), most) for value in taken.to_pylist()]
         return np.array(values, dtype=np.int64)
 
