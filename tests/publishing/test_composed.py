@@ -1,16 +1,19 @@
 """What several statistics under approximate privacy tell together: every change of a record, by the law."""
 
 import math
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from support import few
 
 import divulge as dv
 from divulge.publishing.counting.groups import Categories
-from divulge.publishing.noising.calibration import adp_epsilon, calibrated
+from divulge.publishing.noising import composed
+from divulge.publishing.noising.calibration import calibrated
+from divulge.publishing.noising.composed import adp_epsilon
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.queries import Query, Unit, plan_of
 
@@ -91,6 +94,81 @@ def test_no_change_of_a_record_has_a_larger_delta(name: str, family: str, neighb
     assert worst <= DELTA * (1 + 1e-6)
     if name in ("two margins", "share"):  # some record changes in the way that was composed
         assert less > DELTA
+
+
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
+@pytest.mark.parametrize("persons", [False, True])
+def test_what_stands_for_too_many_changes_is_no_less(
+    monkeypatch: pytest.MonkeyPatch, family: Any, persons: bool
+) -> None:
+    """Where changes are too many, or a person has several rows in several groups, every one of them is covered."""
+    monkeypatch.setattr(composed, "_MOST_WAYS", 0)
+    unit = Unit("who", 2) if persons else Unit()
+    query = Query("values", ("g",), (2,), "v", low=-2, high=2)
+    noise = Noise(family, 6.0)
+    said = adp_epsilon((query,), (noise,), unit, DELTA)
+    rows = [np.eye(2, dtype=int)[g] * v for g in (0, 1) for v in (-2, -1, 0, 2)]
+    several = [sum(one) for one in combinations_with_replacement(rows, 2)] if persons else rows
+    changes = {tuple(sorted(abs(np.asarray(x - y)).tolist())) for x, y in product(several, several)}
+    for change in sorted(changes)[-few(12) :]:  # the largest
+        assert delta_of([losses_of(noise, shift) for shift in change if shift], said) <= DELTA * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("family", "scale", "name"), [("gaussian", 40.0, "_WIDEST_GAUSSIAN"), ("laplace", 500.0, "_MOST_ATOMS")]
+)
+def test_noise_too_wide_for_its_law_goes_by_that_on_real_numbers(
+    monkeypatch: pytest.MonkeyPatch, family: Any, scale: float, name: str
+) -> None:
+    queries, noises = (Query("rows", ("g",), (3,)), Query("rows", ("h",), (2,), low=0)), (Noise(family, scale),) * 2
+    wide = tuple(Query("values", one.by, one.shape, "v", 0, 20 if family == "gaussian" else 400) for one in queries)
+    by_law = adp_epsilon(wide, noises, Unit(), DELTA)
+    monkeypatch.setattr(composed, name, 1)
+    adp_epsilon.cache_clear()
+    near = adp_epsilon(wide, noises, Unit(), DELTA)
+    adp_epsilon.cache_clear()
+    assert by_law <= near <= by_law * 1.02
+
+
+def test_several_groupings_cover_every_change_of_a_record() -> None:
+    unit = Unit()
+    asked = [dv.Mean("v", (0, 3), by=by) for by in ("g", ("g", "h"))]
+    queries = plan_of(asked, GROUPS, FULL, unit).queries
+    noises = tuple(Noise("gaussian", 9.0 + i) for i in range(len(queries)))
+    said = adp_epsilon(queries, noises, unit, DELTA)
+    assert len(composed.compositions(queries, noises, unit)) == 3  # stays in both, leaves the fine one, leaves both
+    told: list[float] = []
+    for x, y in product(product((0, 1), (0, 1), (0, 3)), repeat=2):
+        moved = [
+            dv.dp.DiscreteGaussianMechanism(noise.scale, abs(int(far)))
+            for query, noise in zip(queries, noises, strict=True)
+            for far in added(query, x) - added(query, y)
+            if far
+        ]
+        told += [dv.compose(*moved, tolerance=1e-3).epsilon(DELTA).lower] if moved and x < y else []
+    assert 0.5 * said < max(told) <= said
+
+
+def test_masses_of_whole_numbers_exceed_those_of_real_ones_by_no_more_than_is_said() -> None:
+    k = np.arange(-4000, 4001)
+    for sigma in (composed._SMOOTH, 300.0):
+        p = np.exp(-(k**2) / (2 * sigma**2))
+        real = ndtr((k + 0.5) / sigma) - ndtr((k - 0.5) / sigma)
+        near = abs(k) < 6 * sigma  # beyond, differences of doubles are not what they are of
+        assert 0 < np.log((p / p.sum())[near] / real[near]).max() <= composed._MASS_GAUSSIAN / sigma**2
+    for scale in (composed._LEAST_SCALE, 30.0):
+        most = math.log(math.tanh(1 / (2 * scale)) / -math.expm1(-1 / (2 * scale)))
+        assert 0.4 * composed._MASS_LAPLACE / scale < most <= composed._MASS_LAPLACE / scale
+
+
+def test_many_quantiles_by_group_have_two_ways_together() -> None:
+    """A row leaves its group, or stays: not so for one quantile, and otherwise for the next."""
+    unit, nine = Unit(), tuple(f"0.{i}" for i in range(1, 10))
+    queries = plan_of([dv.Quantiles("v", (0, 9), "g", probabilities=nine)], GROUPS, FULL, unit).queries
+    noises = (Noise("gaussian", 40.0),) * 9
+    assert len(composed.compositions(queries, noises, unit)) == 2
+    promised = dv.compose(dv.dp.ZcdpRelease(float(composed.concentration(queries, noises, unit)))).epsilon(DELTA).upper
+    assert adp_epsilon(queries, noises, unit, DELTA) <= promised * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("name", ["count and mean by group", "count and quantiles"])

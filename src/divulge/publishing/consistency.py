@@ -13,7 +13,7 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.model.entries import rational
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold
-from divulge.publishing.noising.calibration import adp_epsilon
+from divulge.publishing.noising.composed import adp_epsilon
 from divulge.publishing.noising.estimates import draws_of
 from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration, largest_loss, leakages
 from divulge.publishing.noising.noise import each, half_width

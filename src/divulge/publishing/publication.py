@@ -442,7 +442,7 @@ def tidy(found: Sequence[Estimates], values: Mapping[str, Categories], by: Seque
         for name, part in zip(NUMBERS, (one.values, one.low, one.high, one.error), strict=True):
             flat = np.asarray(part, dtype=float).ravel()
             data[name].append(pa.array(flat, pa.float64(), mask=blank | np.isnan(flat)))
-        data["note"].append(pa.array(np.where(blank, NO_INFORMATION, None), pa.string()))
+        data["note"].append(pa.array(np.full(blank.shape, NO_INFORMATION), pa.string(), mask=~blank))
     types = dict.fromkeys(data, pa.string()) | dict.fromkeys(NUMBERS, pa.float64())
     if all(isinstance(one.statistic, (Count, People)) for one in found) and whole:
         types |= dict.fromkeys(("value", "low", "high"), pa.int64())

@@ -180,7 +180,8 @@ class Query:
     def shifts(self, unit: Unit) -> tuple[tuple[int, ...], ...]:
         """Return the ways in which one unit changes the query: how far each number, or score, that it touches moves.
 
-        Any change moves every number by no more than one of the ways does. Empty for people with several rows in
+        Any change moves every number by no more than one of the ways does; of two, the first is that of a unit which
+        leaves its group, the second that of one which stays. Empty for people with several rows in
         several groups, which can change in more ways than are worth listing, but where each of their rows is in a cell
         of its own and what it adds is not below 0.
         """
@@ -193,7 +194,7 @@ class Query:
             one, other = (k * sharp for sharp in self.sharpness)
             if not replaced:
                 return ((one,) * self.draws,)
-            return ((other,) * self.draws, *([(one,) * (2 * self.draws)] if several else []))
+            return (*([(one,) * (2 * self.draws)] if several else []), (other,) * self.draws)
         reach = k * self.reach
         if not replaced:
             return ((reach,),)

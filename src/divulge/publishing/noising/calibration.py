@@ -1,21 +1,16 @@
 """The least noise that keeps what is asked, and how the total is divided among the queries."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import chain, product
 from typing import Any
 
 from divulge import exact
-from divulge.dp.accounting.composition import Composition, compose
-from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
-from divulge.dp.mechanisms import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, ExponentialMechanism
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.guarantee import Guarantee
+from divulge.publishing.noising.composed import above, adp_epsilon
 from divulge.publishing.noising.leakage import (
     Family,
     Noise,
@@ -47,15 +42,6 @@ _TRIES = 12
 
 _CLOSE = 5e-4
 """The least noise under adp is found to within this share of epsilon."""
-
-_MOST_ATOMS = 1000
-"""The law of Laplace noise is composed up to this sensitivity."""
-
-_MOST_WAYS = 16
-"""So many combinations of the ways in which a unit changes several queries are composed."""
-
-_WIDEST_GAUSSIAN = 5_000.0
-"""Up to this sigma the law of a discrete Gaussian is composed; beyond, its zCDP promise is."""
 
 
 def weights_of(queries: Sequence[Query], unit: Unit, family: Family, split: Any) -> list[float]:
@@ -232,7 +218,7 @@ def _of_family(
             if not l1:
                 out.append(Noise(family, 0.0))
             elif family == "laplace":
-                out.append(Noise(family, _above(l1 / (Fraction(total) * Fraction(weight)))))
+                out.append(Noise(family, above(l1 / (Fraction(total) * Fraction(weight)))))
             else:
                 out.append(Noise(family, _above_root(l2 / (2 * Fraction(total) * Fraction(weight)))))
         return tuple(out)
@@ -258,11 +244,6 @@ def _nudged(
         if kept(made):
             return made
     return None
-
-
-def _above(value: Fraction) -> float:
-    found = float(value)
-    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
 
 
 def _above_root(value: Fraction) -> float:
@@ -432,55 +413,8 @@ def _level_of(
     return adp_epsilon(tuple(queries), tuple(made), unit, float(asked.values()["delta"])), False
 
 
-@lru_cache(maxsize=256)
-def adp_epsilon(queries: tuple[Query, ...], made: tuple[Noise, ...], unit: Unit, delta: float) -> float:
-    """Return the upper end of the bracket on epsilon at this delta, for the worst way in which a unit can change."""
-    return max(one.epsilon(delta).upper for one in compositions(queries, made, unit))
-
-
-def compositions(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> list[Composition]:
-    """Return what the noises of all queries add up to, for each combination of the ways in which one unit changes them.
-
-    The noise on each number that moves is a mechanism whose sensitivity is how far: the hockey-stick divergences of
-    shifted log-concave noise grow with the shift, and independent noises compose. Where there are too many ways, or
-    noise is too wide for its law, a query goes by what it promises.
-    """
-    asked = [(query, noise) for query, noise in zip(queries, made, strict=True) if query.changes(unit)[0]]
-    ways = [_ways(query, noise, unit) for query, noise in asked]
-    if math.prod(map(len, ways)) > _MOST_WAYS:
-        ways = [one if len(one) == 1 else [[_promise(*of, unit)]] for one, of in zip(ways, asked, strict=True)]
-    return [compose(*chain.from_iterable(parts), tolerance=1e-4) for parts in product(*ways)]
-
-
-def _ways(query: Query, noise: Noise, unit: Unit) -> list[list[Any]]:
-    """Return the mechanisms that tell of one unit's change, for each way of it."""
-    shifts = query.shifts(unit)
-    if not shifts or (noise.family == "gaussian" and query.kind != "ranks" and noise.scale > _WIDEST_GAUSSIAN):
-        return [[_promise(query, noise, unit)]]
-    return [[(_law(query, noise, moved), times) for moved, times in Counter(way).items()] for way in shifts]
-
-
-def _law(query: Query, noise: Noise, moved: int) -> Any:
-    """Return the mechanism on one number, or the choice among scores, that moves so far."""
-    if query.kind == "ranks":
-        loss = math.nextafter(2 * moved / noise.scale, math.inf)
-        return AdpRelease(loss) if noise.family == "laplace" else ExponentialMechanism(loss)
-    if noise.family == "gaussian":
-        return DiscreteGaussianMechanism(noise.scale, moved)
-    if moved > _MOST_ATOMS:
-        return AdpRelease(math.nextafter(moved / noise.scale, math.inf))
-    return DiscreteLaplaceMechanism(noise.scale, moved)
-
-
-def _promise(query: Query, noise: Noise, unit: Unit) -> Any:
-    """Return what the noise on a query promises, whatever its law: pure, or concentrated."""
-    if noise.family == "laplace":
-        return AdpRelease(math.nextafter(query.changes(unit)[0] / noise.scale, math.inf))
-    return ZcdpRelease(_above(concentration([query], [noise], unit)))
-
-
 def _up(value: Fraction | float) -> float:
-    return _above(value) if isinstance(value, Fraction) else value
+    return above(value) if isinstance(value, Fraction) else value
 
 
 def _level(one: Guarantee, value: float) -> Any:

@@ -147,7 +147,7 @@ def require_few_combinations(bys: Sequence[tuple[str, ...]], sizes: Mapping[str,
     --------
     >>> require_few_combinations([("x",), ("y",)], {"x": 1000, "y": 1000})
     Traceback (most recent call last):
-    divulge.errors.DivulgeError: `consistent` must be about columns with at most 600,000 combinations; their ...
+    divulge.errors.DivulgeError: `consistent` must be about columns with at most 600,000 combinations where counts ...
     """
     joint = math.prod(sizes[name] for name in dict.fromkeys(name for by in bys for name in by))
     if not joint <= MOST_JOINT:

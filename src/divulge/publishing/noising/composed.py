@@ -1,0 +1,220 @@
+"""What the noises on several queries tell together under approximate privacy, by their laws.
+
+The noise on each number that a unit moves is a mechanism whose sensitivity is how far: the hockey-stick divergences of
+shifted log-concave noise grow with the shift, and independent noises compose. Which numbers move together follows from
+the groups: whoever stays in a group of fine columns stays in every coarser one.
+
+References
+----------
+Zhu, Dong, Wang, "Optimal Accounting of Differential Privacy via Characteristic Function", arXiv:2106.08567; Dong, Roth,
+Su, "Gaussian Differential Privacy", arXiv:1905.02383.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from divulge.dp.accounting.composition import Composition, compose
+from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
+from divulge.dp.mechanisms import (
+    DiscreteGaussianMechanism,
+    DiscreteLaplaceMechanism,
+    ExponentialMechanism,
+    GaussianMechanism,
+    LaplaceMechanism,
+)
+from divulge.publishing.noising.leakage import Noise, concentration, largest_loss
+from divulge.publishing.queries import Query, Unit
+
+_MOST_ATOMS = 1000
+"""The law of Laplace noise is listed up to this sensitivity; beyond, it is near that of real numbers."""
+
+_MOST_WAYS = 16
+"""So many combinations of the ways in which a unit changes several queries are composed, each in about a second."""
+
+_WIDEST_GAUSSIAN = 5_000.0
+"""Up to this sigma the law of a discrete Gaussian is listed; beyond, it is near that of real numbers."""
+
+_SMOOTH = 50.0
+"""With sigma so many times L1 / L2, whole numbers cost a hundredth of a deviation of the loss at most."""
+
+_MASS_GAUSSIAN, _MASS_LAPLACE = 1 / 20, 0.35
+"""More mass of whole numbers than of real ones around them: this over sigma^2, or over the scale, at most."""
+
+_LEAST_SCALE = 1.0
+"""For Laplace noise of a scale from here on this bound on the mass holds."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a unit's change of a query tells at most: mechanisms, whose losses and masses may be larger by a little.
+
+    Real noise X, rounded, has around a whole number r nearly the mass of the noise on whole numbers, and a loss that is
+    nearly that at r. With p_r <= e^more P(X in r +- 1/2) and losses apart by `shift` at most, delta(epsilon) of the
+    noise on whole numbers is at most e^more times that of X at epsilon - shift; so is it composed, both adding up.
+    """
+
+    parts: tuple[tuple[Any, int], ...]
+    shift: float = 0.0
+    more: float = 0.0
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The composition of one way for each query."""
+
+    composition: Composition
+    shift: float
+    more: float
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on epsilon at this delta."""
+        found = self.composition.epsilon(delta * math.exp(-self.more)).upper
+        return math.nextafter(found + self.shift, math.inf) if self.shift else found
+
+
+@lru_cache(maxsize=256)
+def adp_epsilon(queries: tuple[Query, ...], made: tuple[Noise, ...], unit: Unit, delta: float) -> float:
+    """Return a bound from above on epsilon at this delta, for the worst way in which a unit can change.
+
+    It is no more than what follows from pure or concentrated privacy of all queries together.
+    """
+    pure = largest_loss(queries, made, unit)
+    known = [] if pure == math.inf else [above(Fraction(pure))]
+    if rho := concentration(queries, made, unit):
+        known.append(compose(ZcdpRelease(above(rho)), tolerance=1e-4).epsilon(delta).upper)
+    return min([max(one.epsilon(delta) for one in compositions(queries, made, unit)), *known])
+
+
+def compositions(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> list[Composed]:
+    """Return what the noises of all queries add up to, for each combination of the ways in which one unit changes them.
+
+    Where there are too many, one change for each query takes the place of two that it can have.
+    """
+    asked = [(query, noise) for query, noise in zip(queries, made, strict=True) if query.changes(unit)[0]]
+    ways = [_ways(query, noise, unit) for query, noise in asked]
+    groups = dict.fromkeys(frozenset(query.by) for (query, _), two in zip(asked, ways, strict=True) if len(two) > 1)
+    left = _left(groups)
+    if not left:
+        ways = [one if len(one) == 1 else [_largest(*of, unit)] for one, of in zip(ways, asked, strict=True)]
+    chosen = [
+        [
+            way[0 if len(way) == 1 or frozenset(query.by) in out else 1]
+            for (query, _), way in zip(asked, ways, strict=True)
+        ]
+        for out in left or [frozenset()]
+    ]
+    out: list[Composed] = []
+    for parts in chosen:
+        mechanisms = chain.from_iterable(way.parts for way in parts)
+        shift, more = (math.fsum(getattr(way, name) for way in parts) for name in ("shift", "more"))
+        out.append(Composed(compose(*mechanisms, tolerance=1e-4), shift, more))
+    return out
+
+
+def _left(groups: Iterable[frozenset[str]]) -> list[frozenset[frozenset[str]]]:
+    """Return the sets of groups that a unit can leave, by the columns that make them; none where they are too many.
+
+    A unit that leaves its group by some columns leaves that by more columns too.
+
+    Examples
+    --------
+    >>> coarse, fine = frozenset("a"), frozenset("ab")
+    >>> [sorted(map(sorted, out)) for out in _left([coarse, fine])]  # stays in both, leaves one, leaves both
+    [[], [['a', 'b']], [['a'], ['a', 'b']]]
+    """
+    found: list[frozenset[frozenset[str]]] = [frozenset()]
+    before: list[frozenset[str]] = []
+    for group in sorted(groups, key=lambda columns: (-len(columns), sorted(columns))):
+        finer = {other for other in before if group < other}
+        found += [out | {group} for out in found if finer <= out]
+        before.append(group)
+        if len(found) > _MOST_WAYS:
+            return []
+    return found
+
+
+def _ways(query: Query, noise: Noise, unit: Unit) -> list[Way]:
+    """Return what tells of one unit's change, for each way of it: leaving its group, or staying in it."""
+    shifts = query.shifts(unit)
+    if not shifts:
+        return [_largest(query, noise, unit)]
+    return [_of(query, noise, Counter(way)) for way in shifts]
+
+
+def _of(query: Query, noise: Noise, moved: Counter[int]) -> Way:
+    """Return the mechanisms on numbers, or choices among scores, that move so far."""
+    if query.kind == "ranks":
+        kind = AdpRelease if noise.family == "laplace" else ExponentialMechanism
+        losses = {far: math.nextafter(2 * far / noise.scale, math.inf) for far in moved}
+        return Way(tuple((kind(losses[far]), times) for far, times in moved.items()))
+    if noise.family == "gaussian" and noise.scale > _WIDEST_GAUSSIAN:
+        parts = tuple((GaussianMechanism(noise.scale, far), times) for far, times in moved.items())
+        return Way(parts, *_near_gaussian(noise, sum(far * times for far, times in moved.items()), moved.total()))
+    if noise.family == "gaussian":
+        return Way(tuple((DiscreteGaussianMechanism(noise.scale, far), times) for far, times in moved.items()))
+    each = [(_laplace(noise, far), times) for far, times in moved.items()]
+    return Way(
+        tuple((part, times) for way, times in each for part, _ in way.parts),
+        *(math.fsum(getattr(way, name) * times for way, times in each) for name in ("shift", "more")),
+    )
+
+
+def _near_gaussian(noise: Noise, total: int, cells: int) -> tuple[float, float]:
+    """Return how far losses and masses of whole numbers that move by `total` in all lie above those of real noise.
+
+    The loss (m^2 - 2 m x) / (2 sigma^2) changes by m / (2 sigma^2) within half a step. Midpoints exceed the mean of the
+    density around them where it is concave, within sigma, by its second derivative / 24, at most 1 / (24 sigma^2) of
+    it; and the sum over whole numbers exceeds the integral.
+    """
+    square = noise.scale**2
+    return total / (2 * square) * (1 + 1e-12), _MASS_GAUSSIAN * cells / square
+
+
+def _laplace(noise: Noise, moved: int) -> Way:
+    """Return what a number with Laplace noise tells that moves so far; of many steps, by the law on real numbers.
+
+    The loss (|x - m| - |x|) / s changes by 1 / s within half a step. The mass at 0, tanh(1/2s), exceeds that of real
+    noise around it, 1 - e^(-1/2s), by a factor of at most 1 / (1 - 1/4s); elsewhere it is less.
+    """
+    if moved <= _MOST_ATOMS:
+        return Way(((DiscreteLaplaceMechanism(noise.scale, moved), 1),))
+    if noise.scale < _LEAST_SCALE:
+        return Way(((AdpRelease(math.nextafter(moved / noise.scale, math.inf)), 1),))
+    near = math.nextafter(1 / noise.scale, math.inf), _MASS_LAPLACE / noise.scale
+    return Way(((LaplaceMechanism(noise.scale, moved), 1),), *near)
+
+
+def _largest(query: Query, noise: Noise, unit: Unit) -> Way:
+    """Return what tells no less than any change of the query does.
+
+    A number that moves by a + b tells no less than two that move by a and b, with log-concave noise: tests by a
+    threshold are the best ones of 0 against a + b, of 0 against a, and of a against a + b, so that its trade-off is
+    theirs one after the other; and so much no test of both numbers exceeds, which move one after the other too. With
+    Gaussian noise on real numbers the L2 norm is all that counts.
+    """
+    l1, l2 = query.changes(unit)
+    if query.kind != "ranks" and noise.family == "laplace":
+        return _laplace(noise, l1)
+    if query.kind != "ranks" and noise.scale * math.sqrt(l2) >= _SMOOTH * l1:
+        law = GaussianMechanism(noise.scale, math.nextafter(math.sqrt(l2), math.inf))
+        return Way(((law, 1),), *_near_gaussian(noise, l1, l1))
+    return Way(((_promise(query, noise, unit), 1),))
+
+
+def _promise(query: Query, noise: Noise, unit: Unit) -> Any:
+    """Return what the noise on a query promises, whatever its law: pure, or concentrated."""
+    if noise.family == "laplace":
+        return AdpRelease(math.nextafter(query.changes(unit)[0] / noise.scale, math.inf))
+    return ZcdpRelease(above(concentration([query], [noise], unit)))
+
+
+def above(value: Fraction) -> float:
+    """Return a double that is at least a fraction."""
+    found = float(value)
+    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
