@@ -58,7 +58,8 @@ def test_frequent_values_show_themselves_and_rare_ones_do_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "how", [{"guarantee": "dp=1"}, {"guarantee": "zcdp=1"}, {"non_negative": True}, {"guarantee": "adp=1:0"}]
+    "how",
+    [{"guarantee": "dp=1"}, {"guarantee": "zcdp=1"}, {"guarantee": "adp=1:0"}, {"noise": "gaussian", "no_other": True}],
 )
 def test_without_a_delta_values_must_be_listed(how: dict[str, Any]) -> None:
     with pytest.raises(dv.DivulgeError, match="values-from-data"):

@@ -11,14 +11,16 @@ from fractions import Fraction
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.guarantees.kinds.loss import ADP
 from divulge.model.entries import rational
+from divulge.publishing.counting.naming import rest_of
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold
 from divulge.publishing.noising.composed import adp_epsilon
 from divulge.publishing.noising.estimates import draws_of
 from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration, largest_loss, leakages
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.queries import Query, Unit
-from divulge.publishing.remarks import of_bounds, of_unit
+from divulge.publishing.remarks import of_bounds, of_names, of_unit
 from divulge.releasing.records.levels import ROUNDING, contradiction, near
 
 _STATED = 1e-3
@@ -29,27 +31,32 @@ _CHOICES = 3
 
 
 _DECIDED = {"note_rows", "note_person", "note_added", "note_replaced", "note_threshold", "note_independent",
-            "note_groups_per_person", "note_rows_per_group"}  # fmt: skip
+            "note_groups_per_person", "note_keys", "note_rows_per_group"}  # fmt: skip
 """Notes that stand where the numbers say so, and nowhere else."""
 
 
 def refuse_contradictions(found: Any) -> None:
     """Refuse published statistics in which something does not follow from the rest."""
     given = found.protected
+    names = [one for one in found.queries if one["kind"] == "keys"]
     by = tuple(sorted({name for one in found.queries for name in one["by"]}))
     unit = Unit(given["person"], given["at_most"], given["neighbors"], given.get("groups"), given.get("per_group"), by)
     if given["noun"] != unit.noun:
         raise contradiction("the unit that is protected", given["noun"], unit.noun)
-    noises = [Noise(_family(one["family"]), float(one["scale"])) for one in found.queries]
-    queries = [_query(one, noise, unit) for one, noise in zip(found.queries, noises, strict=True)]
-    shown = [one for one in found.queries if "threshold" in one]
+    asked = [one for one in found.queries if one["kind"] != "keys"]
+    noises = [Noise(_family(one["family"]), float(one["scale"])) for one in asked]
+    queries = [_query(one, noise, unit) for one, noise in zip(asked, noises, strict=True)]
+    shown = [one for one in asked if "threshold" in one]
     if shown:
         _refuse_threshold(found, shown[0], unit)
     else:
-        for one, query, noise in zip(found.queries, queries, noises, strict=True):
+        for one, query, noise in zip(asked, queries, noises, strict=True):
             _refuse_loss(one, query, noise, unit)
-        _refuse_levels(found, queries, noises, unit)
-    _refuse_widths(found, queries, noises)
+        if names:
+            _refuse_names(found, names, queries, noises, unit)
+        else:
+            _refuse_levels(found, queries, noises, unit)
+    _refuse_widths(found, asked, queries, noises)
     _refuse_notes(found, unit)
     missing = {name for one in found.queries for name in (*one["by"], one["column"]) if name} - set(found.columns)
     if missing:
@@ -163,11 +170,27 @@ def _refuse_threshold(found: Any, one: Mapping[str, Any], unit: Unit) -> None:
             raise contradiction(name, stated[name], getattr(kept, name))
 
 
-def _refuse_widths(found: Any, queries: list[Query], noises: list[Noise]) -> None:
+def _refuse_names(
+    found: Any, names: list[Mapping[str, Any]], queries: list[Query], noises: list[Noise], unit: Unit
+) -> None:
+    """Refuse a promise that naming values, and the noise on statistics about them, do not keep."""
+    if list(found.guarantees) != ["adp"] or found.loss < math.inf:
+        raise contradiction("what is promised of values that were named", ", ".join(found.guarantees), "adp")
+    if any(one["family"] != "laplace" or one["loss"] != "inf" or "threshold" not in one for one in names):
+        raise contradiction("the noise by which values were named", "of another kind", "laplace, with a threshold")
+    kept = [Threshold.of(float(one["scale"]), int(one["threshold"]), unit) for one in names]
+    stated = ADP(*(float(found.guarantees["adp"][name]) for name in ("epsilon", "delta")))
+    left = rest_of(stated, kept).values()
+    least = adp_epsilon(tuple(queries), tuple(noises), unit, float(left["delta"]))
+    if not least * (1 - ROUNDING) <= float(left["epsilon"]) <= least * (1 + 2 * _STATED) + ROUNDING:
+        raise contradiction("epsilon", float(stated.values()["epsilon"]), least)
+
+
+def _refuse_widths(found: Any, asked: list[Mapping[str, Any]], queries: list[Query], noises: list[Noise]) -> None:
     """Refuse half-widths that are not the least ones at the level, all together."""
-    shown = any("threshold" in one for one in found.queries)
+    shown = any("threshold" in one for one in asked)
     miss = each(found.level, MOST_VALUES if shown else draws_of(queries, noises))
-    for one, query, noise in zip(found.queries, queries, noises, strict=True):
+    for one, query, noise in zip(asked, queries, noises, strict=True):
         if query.kind != "ranks" and noise.scale:
             least, most = (half_width(noise, miss * (1 + sign * ROUNDING)) for sign in (1, -1))
             if "half_width" not in one or not least <= float(one["half_width"]) <= most:
@@ -184,11 +207,19 @@ def _refuse_notes(found: Any, unit: Unit) -> None:
     if "note_left_out" not in said:  # in older receipts
         wanted.pop("note_left_out", None)
     for one in found.queries:
-        wanted |= {"note_threshold": {"least": one["threshold"]}} if "threshold" in one else {}
+        if "threshold" in one and one["kind"] != "keys":
+            wanted["note_threshold"] = {"least": one["threshold"]}
+    names = [one for one in found.queries if one["kind"] == "keys"]
+    if names:
+        wanted["note_keys"] = dict(of_names([one["column"] for one in names], names[0]["threshold"]).values)
     if found.others == "independent":
         wanted["note_independent"] = {}
     clamped = sorted(
-        {one["column"] for one in found.queries if one["kind"] not in ("rows", "people") and "bounds" not in one}
+        {
+            one["column"]
+            for one in found.queries
+            if one["kind"] not in ("rows", "people", "keys") and "bounds" not in one
+        }
     )
     wanted |= {"note_clamped": {"columns": clamped}} if clamped else {}
     if (_DECIDED - set(wanted)) & set(said):

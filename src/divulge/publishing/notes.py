@@ -24,6 +24,10 @@ SENTENCES: dict[str, str] = {
     "note_threshold":
         "The values were not listed beforehand: those with a noisy count of {least} or more are published. That a "
         "combination is missing does not mean that nobody has it.",
+    "note_keys":
+        "Values of {columns} were not listed beforehand: those with a noisy count of {least} or more are named, and "
+        "all others are counted together. Naming them takes a part of what is promised. That a value is not named does "
+        "not mean that nobody has it.",
     "note_listed":
         "The values that group were listed beforehand; combinations that nobody has are there as well.",
     "note_clamped":

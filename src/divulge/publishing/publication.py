@@ -18,8 +18,9 @@ from divulge.model.shown import printable_json
 from divulge.publishing.counting.categories import MOST_CELLS, record_prior, require_listed
 from divulge.publishing.counting.engines import counted, values_in
 from divulge.publishing.counting.groups import Categories, label_of_missing
+from divulge.publishing.counting.naming import naming, rest_of
 from divulge.publishing.counting.tables import Table, table_of
-from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, occurring, published
+from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, named, occurring, published
 from divulge.publishing.noising.calibration import Calibration, Need, calibrated, require_range
 from divulge.publishing.noising.estimates import Drawn, Estimates, drawn, draws_of, estimates
 from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration
@@ -134,6 +135,13 @@ class Ready:
     noise: Calibration
     threshold: Threshold | None = None
     """Where no values were listed: counts show themselves from so many on."""
+    names: tuple[tuple[str, Threshold], ...] = ()
+    """Columns that group without a list, each with the count from which its values are named."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether values are still to be named, with noise: there are no queries before."""
+        return bool(self.names) and not self.plan.queries
 
     @property
     def served(self) -> list[tuple[Statistic, tuple[int, ...]]]:
@@ -144,7 +152,7 @@ class Ready:
     def notes(self) -> tuple[Note, ...]:
         """What a reader has to know."""
         least = None if self.threshold is None else self.threshold.least
-        return notes_of(self.task, dict(self.values), self.plan, least)
+        return notes_of(self.task, dict(self.values), self.plan, least, dict(self.names))
 
 
 def ready(asked: Task, source: Any, engine: Any) -> Ready:
@@ -155,10 +163,19 @@ def ready(asked: Task, source: Any, engine: Any) -> Ready:
     unlisted = [name for name in asked.by if name not in asked.values]
     if unlisted and not asked.values_from_data and _can_show_themselves(asked):
         return _unlisted(asked, table)
+    if unlisted and not asked.values_from_data and _can_be_named(asked):
+        return _unnamed(asked, table, unlisted)
     known = {name: list(values) for name, values in asked.values.items()}
     if asked.values_from_data:
         known = values_in(table, asked.by, asked.null_as)
     require_listed(asked.by, known)
+    return _listed(asked, table, known)
+
+
+def _listed(
+    asked: Task, table: Table, known: Mapping[str, Sequence[Hashable]], names: tuple[tuple[str, Threshold], ...] = ()
+) -> Ready:
+    """Return the request over listed values; of columns in `names` they were listed by noise, which was paid for."""
     groups = {name: _cells(asked, table, name, known[name]) for name in asked.by}
     sizes = {name: len(cells) for name, cells in groups.items()}
     cells = sum(math.prod(sizes[name] for name in one.by) for one in asked.statistics)
@@ -175,8 +192,18 @@ def ready(asked: Task, source: Any, engine: Any) -> Ready:
     full = {one.column for one in numeric if asked.no_other or table.filled(one.column)}
     plan = plan_of(asked.statistics, groups, full, asked.unit)
     split = Need(plan.parts) if asked.split == "need" else asked.split
-    noise = calibrated(plan.queries, asked.unit, asked.guarantees, asked.prior, asked.noise, split)
-    return Ready(asked, table, groups, plan, noise)
+    guarantees = (rest_of(asked.guarantees[0], [one for _, one in names]),) if names else asked.guarantees
+    noise = calibrated(plan.queries, asked.unit, guarantees, asked.prior, asked.noise, split)
+    if names:
+        noise = replace(noise, guarantees=_with(noise.guarantees["adp"], asked.guarantees[0], names), loss=math.inf)
+    return Ready(asked, table, groups, plan, noise, names=names)
+
+
+def _with(rest: Mapping[str, float], asked: Any, names: Sequence[tuple[str, Threshold]]) -> dict[str, Any]:
+    """Return what naming values and all statistics about them promise together: both add up."""
+    whole, spent = asked.values(), sum(Fraction(one.epsilon) for _, one in names)
+    total = min(_up(spent + Fraction(rest["epsilon"])), float(whole["epsilon"]))
+    return {"adp": {"epsilon": total, "delta": float(whole["delta"])}}
 
 
 def _cells(asked: Task, table: Table, name: str, values: Sequence[Hashable]) -> Categories:
@@ -211,6 +238,33 @@ def _can_show_themselves(asked: Task) -> bool:
     return plain and asked_for.kind == "adp" and asked_for.values()["delta"] > 0
 
 
+def _can_be_named(asked: Task) -> bool:
+    """Say whether values can be named by noise: under (epsilon, delta) alone, where others have a cell."""
+    asked_for, *more = asked.guarantees
+    return not more and not asked.no_other and asked_for.kind == "adp" and asked_for.values()["delta"] > 0
+
+
+def _unnamed(asked: Task, table: Table, columns: Sequence[str]) -> Ready:
+    """Return the request before its values are named: what will be spent is known, and not on how many cells."""
+    require_range(asked.guarantees[0])
+    for one in asked.statistics:
+        if isinstance(one, Numeric):
+            _require_numbers(table, one)
+    threshold = naming(asked.guarantees[0], len(columns), asked.unit)
+    told = {"adp": {name: float(value) for name, value in asked.guarantees[0].values().items()}}
+    plan = Plan(asked.statistics, (), ((),) * len(asked.statistics))
+    return Ready(asked, table, {}, plan, Calibration((), told, math.inf, ()),
+                 names=tuple((name, threshold) for name in columns))  # fmt: skip
+
+
+def _named(made: Ready) -> Ready:
+    """Return the request over the values that show themselves now."""
+    asked = made.task
+    values = {name: list(asked.values.get(name, ())) for name in asked.by}
+    values |= {name: list(named(made.table, name, asked.unit, asked.null_as, one)) for name, one in made.names}
+    return _listed(asked, made.table, values, made.names)
+
+
 def _unlisted(asked: Task, table: Table) -> Ready:
     """Return the request for a count whose values show themselves."""
     require_range(asked.guarantees[0])
@@ -237,7 +291,12 @@ def described(made: Ready, output: str | None) -> Published:
     }  # fmt: skip
     draws = MOST_VALUES if made.threshold else draws_of(made.plan.queries, noise.noises)
     miss = each(asked.level, draws)
-    queries = tuple(
+    named_ = tuple(
+        {"kind": "keys", "column": name, "by": [], "cells": None, "family": "laplace", "scale": one.scale,
+         "loss": "inf", "threshold": one.least, "serves": []}
+        for name, one in made.names
+    )  # fmt: skip
+    queries = named_ + tuple(
         {
             "kind": query.kind, "column": query.column, "by": list(query.by),
             "serves": sorted({one.kind for one, parts in made.served if place in parts}),
@@ -254,7 +313,7 @@ def described(made: Ready, output: str | None) -> Published:
     rho = concentration(made.plan.queries, noise.noises, asked.unit, asked.unit.secrets)
     kept = Aggregate(
         asked.columns, {"ldp": _up(noise.loss)},
-        math.inf if made.threshold else _up(rho),
+        math.inf if made.threshold or made.names else _up(rho),
         None if asked.prior is None else asked.prior.least, _approximate(noise, asked.unit),
         asked.unit.person,
     )  # fmt: skip
@@ -305,6 +364,8 @@ def without_noise(made: Ready) -> Published:
 
     What is chosen by rank is chosen by the noise of the request.
     """
+    if made.pending:
+        require_listed([name for name, _ in made.names], {})
     noises = tuple(
         one if query.kind == "ranks" else replace(one, scale=0.0)
         for query, one in zip(made.plan.queries, made.noise.noises, strict=True)
@@ -317,6 +378,9 @@ def carried_out(
     made: Ready, described_: Published, outputs: Places, request: Publish, entry: Any, papers: Papers, warn: Warn
 ) -> Published:
     """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
+    if made.pending:
+        more, made = described_.notes[len(made.notes) :], _named(made)
+        described_ = replace(described(made, described_.output), notes=(*made.notes, *more))
     table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made, warn)
     done = replace(described_, table=table, rows=rows, keeper=keeper)
     if outputs.table is None:

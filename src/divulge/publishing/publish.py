@@ -65,7 +65,10 @@ def publish(
     others : "known" or "independent"
         What the adversary knows of all other records: everything, or that they are independent draws.
     values : {column: list of values} or a JSON file of that, optional
-        The values of the columns that group; all combinations are published.
+        The values of the columns that group; all combinations are published. Under adp alone, with a delta, values of a
+        column without a list are named by noise, where many have them: a quarter of epsilon and half of delta pay for
+        it, and all others are counted as "other". A single count is published of those combinations that show
+        themselves.
     values_from_data : bool
         Take the values that occur. Which ones do is then not protected, and told.
     null_as : label, optional

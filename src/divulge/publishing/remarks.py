@@ -42,8 +42,24 @@ def of_bounds(column: str, bounds: Sequence[float], step: float) -> Note:
     return Note("note_cut", {"columns": [column], "low": low, "high": high, "step": each_})
 
 
-def notes_of(asked: Any, groups: dict[str, Categories], plan: Plan, least: int | None) -> tuple[Note, ...]:
-    """Return what a reader has to know; `least` is the count from which values show themselves, if they do."""
+def of_names(columns: Sequence[str], least: int) -> Note:
+    """Return how the values of columns were named.
+
+    Examples
+    --------
+    >>> of_names(["town"], 40).text[:70]
+    "Values of 'town' were not listed beforehand: those with a noisy count "
+    """
+    return Note("note_keys", {"columns": list(columns), "least": least})
+
+
+def notes_of(
+    asked: Any, groups: dict[str, Categories], plan: Plan, least: int | None, names: dict[str, Any]
+) -> tuple[Note, ...]:
+    """Return what a reader has to know; `least` is the count from which values show themselves, if they do.
+
+    `names` has the columns whose values are named from a noisy count on.
+    """
     said = of_unit(asked.unit)
     null = label_of_missing(asked.null_as)
     if asked.values_from_data and asked.by:
@@ -51,7 +67,7 @@ def notes_of(asked: Any, groups: dict[str, Categories], plan: Plan, least: int |
     elif least is not None:
         said.append(Note("note_threshold", {"least": least}))
     elif asked.by:
-        said.append(Note("note_listed"))
+        said.append(of_names(list(names), next(iter(names.values())).least) if names else Note("note_listed"))
         others = [name for name, cells in groups.items() if cells.other is not None]
         gaps = [name for name, cells in groups.items() if cells.missing is not None]
         said += [Note("note_other", {"columns": others, "label": [OTHER]})] if others else []

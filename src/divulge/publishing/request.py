@@ -38,7 +38,13 @@ class Publish(Request):
         int | None, Option("In so many groups, at most, rows of a person count.", int, "N")
     ] = None
     rows_per_group: Annotated[int | None, Option("So many rows of a person count in one group.", int, "N")] = None
-    values: Annotated[Any, Option('JSON {"race": ["White", ...]}, or a codebook.', metavar="FILE")] = None
+    values: Annotated[
+        Any,
+        Option(
+            'JSON {"race": ["White", ...]}, or a codebook; under adp alone, noise names what is not listed.',
+            metavar="FILE",
+        ),
+    ] = None
     values_from_data: Annotated[bool, Option("Take the values that occur; which ones do is not protected.", bool)] = (
         False
     )

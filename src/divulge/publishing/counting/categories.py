@@ -20,7 +20,7 @@ MOST_CELLS = 4_000_000
 
 _REMEDY = (
     "list them in values={...} (--values FILE), take those that occur with values_from_data=True (--values-from-data), "
-    "unprotected, or publish one count under adp=EPSILON:DELTA, where values that occur often show themselves."
+    "unprotected, or publish under adp=EPSILON:DELTA alone, where noise names the values that occur often."
 )
 
 

@@ -91,6 +91,16 @@ def occurring(table: Table, by: Sequence[str], unit: Unit, null_as: Any) -> tupl
     return counts, sum(counts.values())
 
 
+def named(table: Table, column: str, unit: Unit, null_as: Any, threshold: Threshold) -> list[str]:
+    """Return the values of a column that show themselves, in the order of their texts, but for missing ones.
+
+    Their noisy counts are not published: they are what is listed for other statistics.
+    """
+    counts, _ = occurring(table, (column,), unit, null_as)
+    drawn = thresholded(threshold.scale, threshold.least)(counts) if counts else {}
+    return sorted({json.loads(key)[0] for key in drawn} - {label_of_missing(null_as)})
+
+
 def published(counts: dict[str, int], by: Sequence[str], threshold: Threshold, level: float, rows: int | None) -> Any:
     """Return the tidy table of the combinations that show themselves, in the order of their texts."""
     pa = require("pyarrow", "tables")

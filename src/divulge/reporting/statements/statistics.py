@@ -160,7 +160,7 @@ def reading(found: Published, voice: Voice) -> list[Text]:
     )  # fmt: skip
     said = [voice.say("stat_level", level=_level(found, voice)), about]
     said += [voice.say("stat_level_people")] if "people" in kinds else []
-    said += [voice.say("stat_level_cut")] if kinds - {"rows", "people"} else []
+    said += [voice.say("stat_level_cut")] if kinds - {"rows", "people", "keys"} else []
     return [*said, voice.say("stat_sample")]
 
 
@@ -171,7 +171,10 @@ def _reading(found: Published, voice: Voice) -> list[Part]:
 def using(found: Published, voice: Voice) -> list[Text]:
     """Return whether numbers may be added and compared, and what a 0 says."""
     kinds = _statistics(found)
-    counts, shown = bool({"count", "people"} & kinds), any("threshold" in query for query in found.queries)
+    counts, shown = (
+        bool({"count", "people"} & kinds),
+        any("threshold" in query and query["kind"] != "keys" for query in found.queries),
+    )
     tables = [query for query in found.queries if _is_count(query) and query["kind"] == "rows"]
     agree = _has(found, "note_consistent")
     moved = [name for name in ("consistent", "non_negative") if _has(found, f"note_{name}")]

@@ -144,6 +144,7 @@ STATISTICS: dict[str, str] = {
     "t_noise": "Noise",
     "what_rows": "rows",
     "what_people": "people, each once",
+    "what_keys": "which values {column} has",
     "what_share": "rows with one value of {column}",
     "what_numbers": "rows with a number in {column}",
     "what_values": "sum of {column}",
