@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from search.publications import OPTIONS, outcomes, pairs, repeated, shown
+from search import publications
+from search.publications import APPROXIMATE, OPTIONS, outcomes, pairs, repeated, shown
 from support import few
 
 DRAWS = 720
@@ -41,6 +42,16 @@ def silent(made: Any, totals: Any, rows: Any, draws: int) -> Any:
 @pytest.mark.parametrize(("publish", "kind"), [(noiseless, "counts"), (silent, "sums")])
 def test_what_is_not_hidden_is_found(publish: Any, kind: str) -> None:
     found, promised = shown(kind, "as it is", 240, publish)
+    assert found > promised
+
+
+def test_a_threshold_that_is_too_low_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def low(counts: Any, by: Any, threshold: Any, level: float, rows: Any) -> Any:
+        return published(counts, by, replace(threshold, least=2), level, rows)
+
+    published = publications.published
+    monkeypatch.setattr(publications, "published", low)
+    found, promised = shown("unlisted", APPROXIMATE, 400)
     assert found > promised
 
 

@@ -3,10 +3,11 @@
 For each kind of statistic and each option two tables that differ in one row, or one person, are published many times
 from the same counts. The attacker looks at everything: every number, width, error and note, how many there are, how
 long the file is. Half of the draws choose the event that tells most and a direction, the others test it: what is
-printed is a lower bound, at 99.9 %, on the epsilon that this event shows, beside the one that was promised.
+printed is a lower bound, at 99.9 %, on the epsilon that this event shows beyond delta, beside the one promised.
 """
 
 import argparse
+import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +19,10 @@ from scipy.stats import beta
 
 import divulge as dv
 from divulge.publishing.counting.engines import counted
+from divulge.publishing.counting.unknown import occurring, published, thresholded
 from divulge.publishing.noising.estimates import Drawn, Estimates, drawn, draws_of
 from divulge.publishing.noising.noise import each, half_width, noisy
-from divulge.publishing.publication import Ready, described, finished, ready, task
+from divulge.publishing.publication import Ready, described, finished, listed, ready, task
 from divulge.publishing.request import Publish
 
 BY: dict[str, Any] = {"by": "sex"}
@@ -33,11 +35,19 @@ STATISTICS: dict[str, list[Any]] = {
     "people": [dv.People("sex")],
     "quantiles": [dv.Quantiles("age", (0, 60), **BY, step=5, probabilities=(0.5,))],
 }
+UNLISTED: dict[str, list[Any]] = {
+    "unlisted": [dv.Count("sex")], "named": [dv.Count("sex"), dv.Mean("age", (0, 60), **BY)],
+}  # fmt: skip
+"""Statistics by values that nobody listed, which show themselves: the last row is the only one that has its value."""
+
+DELTA = 0.01
+APPROXIMATE = f"adp=1:{DELTA}"
 OPTIONS: dict[str, dict[str, Any]] = {
     "as it is": {}, "added": {"neighbors": "added"}, "no other": {"no_other": True},
     "persons": {"person": "who", "rows_per_person": 2},
     "groups of persons": {"person": "who", "groups_per_person": 2, "rows_per_group": 2},
     "pml=0.5, lower=0.1": {"guarantee": "pml=0.5", "record_prior": "lower=0.1"},
+    APPROXIMATE: {"guarantee": APPROXIMATE, "noise": "gaussian"},
     "raised and agreeing": {"non_negative": True, "consistent": True, "whole": True},
 }  # fmt: skip
 VALUES = {"sex": ["f", "m"], "ill": ["yes", "no"]}
@@ -84,20 +94,55 @@ def repeated(made: Ready, totals: Sequence[np.ndarray], rows: int | None, draws:
         yield finished(made, [next(column) for column in columns], rows)
 
 
+def labelled(names: Sequence[str], columns: Sequence[Sequence[Any]]) -> list[float]:
+    """Return the numbers that stand with each value that there is in either table, and how many values are named."""
+    there = dict(zip(names, zip(*columns, strict=True), strict=True))
+    gone = (math.nan,) * len(columns)
+    return [float(x) for name in ("f", "m", "other", "no answer") for x in there.get(name, gone)] + [float(len(there))]
+
+
+def unlisted(made: Ready, draws: int) -> Iterator[list[float]]:
+    """Give what is seen of so many publications of counts that show themselves, or of statistics by such values."""
+    asked, (name,) = made.task, made.task.by
+    counts, rows = occurring(made.table, (name,), asked.unit, None)
+    known: dict[Any, Any] = {}
+    for _ in range(draws):
+        if made.threshold is not None:
+            table = published(counts, ["sex"], made.threshold, asked.level, rows)
+            yield labelled(table["sex"].to_pylist(), [table[name].to_pylist() for name in ("value", "low", "high")])
+            continue
+        ((name, threshold),) = made.names
+        shown_ = tuple(sorted(json.loads(key)[0] for key in thresholded(threshold.scale, threshold.least)(counts)))
+        if shown_ not in known:
+            full = listed(asked, made.table, {name: list(shown_)}, made.names)
+            known[shown_] = full, counted(full.table, full.plan.queries, full.values, asked.unit).totals
+        full, exact = known[shown_]
+        found = finished(full, drawn(full.plan.queries, full.noise.noises, exact, asked.level), rows)
+        yield labelled(
+            list(full.values[name]), [np.ravel(part) for one in found for part in (one.values, one.low, one.high)]
+        )
+
+
 def outcomes(
     kind: str, option: str, draws: int, publish: Callable[..., Iterator[list[Estimates]]] = repeated
 ) -> tuple[list[np.ndarray], float]:
     """Return what is seen of each table in so many publications, shape (draws, features), and the loss promised."""
     how: dict[str, Any] = {"guarantee": "dp=1", "values": VALUES} | OPTIONS[option]
+    if kind in UNLISTED:
+        how |= {"values": None, "noise": None}
     here, there = tables()
     if how.get("neighbors") == "added":
         there = here.slice(0, ROWS - 1)
     found: list[np.ndarray] = []
     loss = 0.0
     for table in (here, there):
-        request = Publish(statistics=STATISTICS[kind], per_row="person" not in how, **how)
+        request = Publish(statistics=(STATISTICS | UNLISTED)[kind], per_row="person" not in how, **how)
         made = ready(task(request), table, "local")
-        loss = described(made, None).loss
+        promised = described(made, None)
+        loss = promised.guarantees["adp"]["epsilon"] if option == APPROXIMATE else promised.loss
+        if kind in UNLISTED:
+            found.append(np.array(list(unlisted(made, draws))))
+            continue
         exact = counted(made.table, made.plan.queries, made.values, made.task.unit)
         rows = exact.rows if made.task.unit.rows_known else None
         found.append(np.array([seen(one) for one in publish(made, exact.totals, rows, draws)]))
@@ -123,10 +168,11 @@ def shown(
     first = [_times(x[:half], levels) for x in (here, there)]
     then = [_times(x[half:], levels) for x in (here, there)]
     ways = [(first[::order], then[::order]) for order in (1, -1)]
-    bounds = [_bounds(*chosen, half) for chosen, _ in ways]
+    delta = DELTA if option == APPROXIMATE else 0.0
+    bounds = [_bounds(*chosen, half, delta) for chosen, _ in ways]
     best = int(bounds[1].max() > bounds[0].max())
     place = np.unravel_index(int(bounds[best].argmax()), bounds[best].shape)
-    tested = _bounds(*ways[best][1], draws - half)[place]
+    tested = _bounds(*ways[best][1], draws - half, delta)[place]
     return max(float(tested), 0.0), loss
 
 
@@ -146,17 +192,19 @@ def _times(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
     return np.stack([at, above, len(x) - above - at])
 
 
-def _bounds(a: np.ndarray, b: np.ndarray, runs: int) -> np.ndarray:
-    """Return log of the ratio of the least and the largest chance of events, each outside with half of the miss."""
+def _bounds(a: np.ndarray, b: np.ndarray, runs: int, delta: float) -> np.ndarray:
+    """Return log of the ratio of the least, less delta, and the largest chance of events, each outside with half of the
+    miss."""
     miss = (1 - CONFIDENCE) / 2
     low = np.where(a > 0, beta.ppf(miss, np.maximum(a, 1), runs - a + 1), 1e-300)
     high = np.where(b < runs, beta.ppf(1 - miss, b + 1, np.maximum(runs - b, 1)), 1.0)
-    return np.log(low / high)
+    return np.log(np.maximum(low - delta, 1e-300) / high)
 
 
 def pairs() -> list[tuple[str, str]]:
     """Return the kinds and options that go together: people are counted where a column says whose a row is."""
-    return [(kind, option) for kind in STATISTICS for option in OPTIONS if kind != "people" or "persons" in option]
+    listed = [(kind, option) for kind in STATISTICS for option in OPTIONS if kind != "people" or "persons" in option]
+    return [*listed, *((kind, APPROXIMATE) for kind in UNLISTED)]
 
 
 def main() -> int:

@@ -77,11 +77,11 @@ def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
     if kind == "rows":
         alone = "at" in one and cells == 1
         return Query("rows", tuple(one["by"]), (cells,), low=int(one.get("low", 0 if alone else 1)))
-    if kind in ("values", "squares"):
+    if kind in ("values", "squares", "cut"):
         low, high = int(one.get("low", 0)), int(one.get("high", 1))
         return Query(kind, tuple(one["by"]), (cells,), one["column"], low, high)
     if kind != "ranks":
-        raise contradiction("a kind of query", kind, "rows, people, values, squares or ranks")
+        raise contradiction("a kind of query", kind, "rows, people, values, squares, cut or ranks")
     p = rational(one["at"])
     if not 0 < p < 1:
         raise contradiction("the probability of a quantile", one["at"], "between 0 and 1")
@@ -200,8 +200,9 @@ def _refuse_widths(found: Any, asked: list[Mapping[str, Any]], queries: list[Que
 def _refuse_notes(found: Any, unit: Unit) -> None:
     """Refuse notes that say something else than the numbers beside them."""
     said = {note.name: note.values for note in found.notes}
-    cut = {of_bounds(one["column"], one["bounds"], one["step"]) for one in found.queries if "bounds" in one}
-    if cut != {note for note in found.notes if note.name == "note_cut"}:
+    counted = any(one["kind"] == "cut" for one in found.queries)
+    cut = {of_bounds(one["column"], one["bounds"], one["step"], counted) for one in found.queries if "bounds" in one}
+    if cut != {note for note in found.notes if note.name in ("note_cut", "note_cut_told")}:
         raise DivulgeError("must say in its notes what its numbers say; one about bounds is missing, or says more.")
     wanted = {note.name: note.values for note in of_unit(unit)}
     if "note_left_out" not in said:  # in older receipts

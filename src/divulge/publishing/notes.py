@@ -53,6 +53,9 @@ SENTENCES: dict[str, str] = {
     "note_cut":
         "Numbers of {columns} were cut to {low} to {high} and rounded to steps of {step} before anything was added up: "
         "one beyond these ends counts as the nearest end. How many were is not told.",
+    "note_cut_told":
+        "Numbers of {columns} were cut to {low} to {high} and rounded to steps of {step} before anything was added up: "
+        "one beyond these ends counts as the nearest end. How many lie beyond is published, with noise of its own.",
     "note_missing":
         "A row without a number is left out of sums, means, variances and quantiles. How many are is not told.",
     "note_share": "A share is of all rows of its group; one without an answer counts as one with another answer.",

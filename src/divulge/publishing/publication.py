@@ -30,7 +30,7 @@ from divulge.publishing.published import LEADING, NO_INFORMATION, NUMBERS, TRAIL
 from divulge.publishing.queries import Neighbors, Plan, Query, Unit, plan_of
 from divulge.publishing.remarks import notes_of, surprises
 from divulge.publishing.request import Publish
-from divulge.publishing.statistics import Count, Numeric, People, Proportion, Quantiles, Statistic
+from divulge.publishing.statistics import Count, Cut, Numeric, People, Proportion, Quantiles, Statistic
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import Places, publish_together
 from divulge.releasing.planning.listed import read_values
@@ -63,6 +63,7 @@ class Task:
     non_negative: bool
     whole: bool
     consistent: bool
+    tell_cut: bool = False
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -96,10 +97,11 @@ def task(asked: Publish) -> Task:
         raise DivulgeError("give values or values_from_data (--values, --values-from-data); there are both.")
     listed = {} if asked.values is None else read_values(asked.values)
     unit = _unit(asked, person)
+    cuts = _cuts(asked.statistics) if asked.tell_cut else ()
     made = Task(
-        asked.statistics, kept, unit, None, listed,
+        (*asked.statistics, *cuts), kept, unit, None, listed,
         asked.values_from_data, asked.null_as, asked.no_other, asked.noise, asked.split, float(level), asked.others,
-        asked.non_negative, asked.whole, asked.consistent,
+        asked.non_negative, asked.whole, asked.consistent, asked.tell_cut,
     )  # fmt: skip
     if person is None and any(isinstance(one, People) for one in asked.statistics):
         raise DivulgeError.of(
@@ -110,6 +112,16 @@ def task(asked: Publish) -> Task:
         raise DivulgeError.of("person", "be a column that no statistic reads", "it", repr(person))
     prior = asked.record_prior
     return made if prior is None else replace(made, prior=record_prior(prior, made.by))
+
+
+def _cuts(statistics: Sequence[Statistic]) -> tuple[Statistic, ...]:
+    """Return, for each column and its bounds, the count of numbers beyond them."""
+    found = tuple(
+        dict.fromkeys(Cut(one.column, one.bounds, (), one.step) for one in statistics if isinstance(one, Numeric))
+    )
+    if not found:
+        raise DivulgeError.of("tell_cut", "come with a statistic that has bounds", "it", "without one")
+    return found
 
 
 def _unit(asked: Publish, person: str | None) -> Unit:
@@ -169,10 +181,10 @@ def ready(asked: Task, source: Any, engine: Any) -> Ready:
     if asked.values_from_data:
         known = values_in(table, asked.by, asked.null_as)
     require_listed(asked.by, known)
-    return _listed(asked, table, known)
+    return listed(asked, table, known)
 
 
-def _listed(
+def listed(
     asked: Task, table: Table, known: Mapping[str, Sequence[Hashable]], names: tuple[tuple[str, Threshold], ...] = ()
 ) -> Ready:
     """Return the request over listed values; of columns in `names` they were listed by noise, which was paid for."""
@@ -257,12 +269,12 @@ def _unnamed(asked: Task, table: Table, columns: Sequence[str]) -> Ready:
                  names=tuple((name, threshold) for name in columns))  # fmt: skip
 
 
-def _named(made: Ready) -> Ready:
+def with_names(made: Ready) -> Ready:
     """Return the request over the values that show themselves now."""
     asked = made.task
     values = {name: list(asked.values.get(name, ())) for name in asked.by}
     values |= {name: list(named(made.table, name, asked.unit, asked.null_as, one)) for name, one in made.names}
-    return _listed(asked, made.table, values, made.names)
+    return listed(asked, made.table, values, made.names)
 
 
 def _unlisted(asked: Task, table: Table) -> Ready:
@@ -379,7 +391,7 @@ def carried_out(
 ) -> Published:
     """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
     if made.pending:
-        more, made = described_.notes[len(made.notes) :], _named(made)
+        more, made = described_.notes[len(made.notes) :], with_names(made)
         described_ = replace(described(made, described_.output), notes=(*made.notes, *more))
     table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made, warn)
     done = replace(described_, table=table, rows=rows, keeper=keeper)

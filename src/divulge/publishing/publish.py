@@ -76,6 +76,9 @@ def publish(
     no_other : bool
         Nobody has a value that is not listed, or a missing one, so that there are no cells for these, "other" and
         "no answer". A row that has one after all counts nowhere; nothing is refused for what a row holds.
+    tell_cut : bool
+        Publish for each column with bounds how many of its numbers lie beyond them: a statistic "cut", with noise that
+        is paid for.
     noise : "laplace" or "gaussian", optional
         The one with the smaller error when not given, where both keep the guarantee.
     split : "need", "mean-squared", "relative", "equal", or numbers, one a query

@@ -38,7 +38,7 @@ RECEIPT: Form = {
     "queries": Some({
         "kind": str, "column": (None, str), "by": [str], "cells": (None, whole), "family": str, "scale": level,
         "loss": level, "threshold?": (int, float), "step?": (int, float), "low?": (int, float), "high?": (int, float),
-        "serves?": [("count", "people", "sum", "mean", "variance", "proportion", "quantile")],
+        "serves?": [("count", "people", "sum", "mean", "variance", "proportion", "quantile", "cut")],
         "at?": str, "draws?": whole, "half_width?": level, "bounds?": [(int, float)],
     }),
     "source": str, "output": (None, str), "rows": (None, whole), "columns": [str], "told": [str], "created": str,
@@ -149,7 +149,7 @@ class Published(Record, Shown):
             one |= {"note": row["note"]} if row.get("note") is not None else {}
             for name in NUMBERS:
                 value = row[name]
-                whole = one["statistic"] in ("count", "people") and name != "standard_error"
+                whole = one["statistic"] in ("count", "people", "cut") and name != "standard_error"
                 one[name] = int(value) if whole and value is not None and value == int(value) else value
             out.append(one)
         return out

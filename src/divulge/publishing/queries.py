@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from divulge.errors import DivulgeError
 from divulge.publishing.counting.groups import Categories
-from divulge.publishing.statistics import Count, People, Proportion, Quantiles, Statistic, Sum, Variance
+from divulge.publishing.statistics import Count, Cut, People, Proportion, Quantiles, Statistic, Sum, Variance
 
-Kind = Literal["rows", "people", "values", "squares", "ranks"]
+Kind = Literal["rows", "people", "values", "squares", "ranks", "cut"]
 
 Neighbors = Literal["replaced", "added", "either"]
 
@@ -103,7 +103,7 @@ class Query:
     Attributes
     ----------
     kind : "rows" (each adds 1), "people" (each person adds 1 to each cell with a row of theirs), "values" or "squares"
-        (of values in steps from the middle of the bounds), or "ranks"
+        (of values in steps from the middle of the bounds), "cut" (each number beyond the bounds adds 1), or "ranks"
         (quantiles: the choice among values whose score is how far their rank is from the one that is sought)
     by : columns that make the groups
     shape : number of values of each of them
@@ -253,6 +253,8 @@ def _queries(one: Any, groups: Mapping[str, Categories], full: Collection[str], 
     step = one.step or Fraction(1)
     bottom, top = one.lattice(step)
     between: dict[str, Any] = {"step": step, "bottom": bottom, "candidates": top - bottom + 1}
+    if isinstance(one, Cut):
+        return [Query("cut", one.by, shape, one.column, low=0, **between)]
     if isinstance(one, Quantiles):
         return [
             Query(

@@ -15,7 +15,7 @@ from divulge.publishing.noising.estimates import draws_of
 from divulge.publishing.noising.noise import each, half_width, ranks_off
 from divulge.publishing.notes import Note
 from divulge.publishing.queries import Plan, Unit
-from divulge.publishing.statistics import Count, Mean, Numeric, People, Proportion, Statistic, Sum
+from divulge.publishing.statistics import Count, Cut, Mean, Numeric, People, Proportion, Statistic, Sum
 
 _SURPRISING = 0.05
 """Where more than this share of numbers was cut or rounded, the keeper is told before anything is drawn."""
@@ -30,8 +30,8 @@ def of_unit(unit: Unit) -> list[Note]:
     return [*whose, Note("note_added" if unit.neighbors == "added" else "note_replaced")]
 
 
-def of_bounds(column: str, bounds: Sequence[float], step: float) -> Note:
-    """Return how the numbers of a column were cut and rounded.
+def of_bounds(column: str, bounds: Sequence[float], step: float, counted: bool = False) -> Note:
+    """Return how the numbers of a column were cut and rounded; `counted` says that how many were is published.
 
     Examples
     --------
@@ -39,7 +39,9 @@ def of_bounds(column: str, bounds: Sequence[float], step: float) -> Note:
     "Numbers of 'salary' were cut to 15 to 100 and rounde"
     """
     low, high, each_ = (int(value) if float(value).is_integer() else float(value) for value in (*bounds, step))
-    return Note("note_cut", {"columns": [column], "low": low, "high": high, "step": each_})
+    return Note(
+        "note_cut_told" if counted else "note_cut", {"columns": [column], "low": low, "high": high, "step": each_}
+    )
 
 
 def of_names(columns: Sequence[str], least: int) -> Note:
@@ -76,7 +78,7 @@ def notes_of(
     said += sorted(set(_bounds(plan)), key=lambda note: str(note.values))
     said += [Note("note_missing")] if _missing(asked, plan) else []
     said += [Note("note_share")] if any(isinstance(one, Proportion) for one in plan.statistics) else []
-    if any(not isinstance(one, (Count, People, Sum)) for one in plan.statistics):
+    if any(not isinstance(one, (Count, Cut, People, Sum)) for one in plan.statistics):
         said.append(Note("note_blank"))
     said += [Note(f"note_{name}") for name in ("non_negative", "consistent", "whole") if getattr(asked, name)]
     said += [Note("note_independent")] if asked.others == "independent" else []
@@ -89,10 +91,11 @@ def _missing(asked: Any, plan: Plan) -> bool:
 
 
 def _bounds(plan: Plan) -> Iterator[Note]:
+    counted = any(query.kind == "cut" for query in plan.queries)
     for query in plan.queries:
         if query.kind not in ("rows", "people"):
             ends = [float((query.bottom + more) * query.step) for more in (0, query.candidates - 1)]
-            yield of_bounds(str(query.column), ends, float(query.step))
+            yield of_bounds(str(query.column), ends, float(query.step), counted)
 
 
 def least_rows(plan: Plan, noise: Calibration, place: int, level: float) -> int:
@@ -116,7 +119,7 @@ def least_rows(plan: Plan, noise: Calibration, place: int, level: float) -> int:
     miss = each(level, draws_of(plan.queries, noise.noises))
     parts = [(plan.queries[i], noise.noises[i]) for i in plan.parts[place]]
     one, (query, law) = plan.statistics[place], parts[0]
-    if isinstance(one, (Count, People, Sum)) or not law.scale:
+    if isinstance(one, (Count, Cut, People, Sum)) or not law.scale:
         return 0
     if query.kind == "ranks":
         den, num = query.only.denominator, query.only.numerator

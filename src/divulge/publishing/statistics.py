@@ -300,6 +300,21 @@ class Quantiles(Numeric):
         return f"{super().__repr__()[:-1]}, probabilities=({shown}))"
 
 
+@dataclass(frozen=True, repr=False)
+class Cut(Numeric):
+    """How many numbers of a column lie beyond its bounds, and were cut to them; parameters as for `Sum`.
+
+    Asked for by the option `tell_cut`, for all columns that have bounds.
+
+    Examples
+    --------
+    >>> Cut("salary", bounds=(0, 90_000)).columns
+    ('salary',)
+    """
+
+    kind = "cut"
+
+
 @dataclass(frozen=True)
 class Proportion(Statistic):
     """The share of rows in which a column has a value.

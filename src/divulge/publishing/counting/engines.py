@@ -360,6 +360,8 @@ class _Gathered:
                 return with_value
             return np.stack([with_value, self._put(shape, places, counts) - with_value], axis=-1)
         i = self.numbers.index(_Number.of(query))
+        if query.kind == "cut":
+            return self._put(shape, places, self._column(f"k{i}", rows))
         return self._put(shape, places, self._column(f"{'q' if query.kind == 'squares' else 's'}{i}", rows))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from divulge.publishing.noising.leakage import Noise
 from divulge.publishing.noising.noise import chosen, each, half_width, noisy, ranks_off
 from divulge.publishing.queries import Plan, Query
-from divulge.publishing.statistics import Count, Mean, People, Proportion, Quantiles, Statistic, Sum, Variance
+from divulge.publishing.statistics import Count, Cut, Mean, People, Proportion, Quantiles, Statistic, Sum, Variance
 
 
 @dataclass(frozen=True)
@@ -236,6 +236,7 @@ _NOWHERE = (-math.inf, math.inf)
 _ESTIMATES: dict[type, Any] = {
     Count: _count,
     People: _count,
+    Cut: _count,
     Sum: _sum,
     Mean: _mean,
     Variance: _variance,

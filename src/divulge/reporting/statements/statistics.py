@@ -36,7 +36,7 @@ def contents(found: Published, voice: Voice) -> tuple[Text, str, tuple[Part, ...
 def _published(found: Published, voice: Voice) -> list[Part]:
     kinds = [
         kind
-        for kind in ("rows", "people", "values", "squares", "ranks")
+        for kind in ("rows", "people", "values", "squares", "ranks", "cut")
         if any(q["kind"] == kind for q in found.queries)
     ]
     names = _joined(voice, [voice.say(f"kind_{kind}") for kind in kinds])
@@ -181,9 +181,9 @@ def using(found: Published, voice: Voice) -> list[Text]:
     names = list[str]()
     if {"count", "sum"} & kinds:
         names += [f"stat_add_{moved[0]}" if moved and "count" in kinds else "stat_add"]
-    names += ["stat_add_not"] if kinds - {"count", "people", "sum"} else []
+    names += ["stat_add_not"] if kinds - {"count", "people", "sum", "cut"} else []
     names += ["stat_compare"]
-    if (counts or "sum" in kinds) and not shown:
+    if (counts or kinds & {"sum", "cut"}) and not shown:
         raised = _has(found, "note_non_negative") and counts
         names += ["stat_zero", "stat_not_below" if raised else "stat_below"]
     if len(tables) > 1:
@@ -194,7 +194,8 @@ def using(found: Published, voice: Voice) -> list[Text]:
 def _statistics(found: Published) -> set[str]:
     """Return the kinds of statistics that were published; older receipts tell them by what was asked of the table."""
     kinds = {kind for query in found.queries for kind in query.get("serves", [])}
-    guessed = {"rows": "count", "people": "people", "values": "mean", "squares": "variance", "ranks": "quantile"}
+    guessed = {"rows": "count", "people": "people", "values": "mean", "squares": "variance", "ranks": "quantile",
+               "cut": "cut"}  # fmt: skip
     return kinds or {guessed[query["kind"]] for query in found.queries if query["kind"] != "rows" or _is_count(query)}
 
 

@@ -36,8 +36,8 @@ BOOK: dict[str, str] = {
         "{table}, statistics of {source} with random noise ({promise}, in nats), {date}. Made with Divulge {version}.",
     "book_columns": "Columns",
     "book_col_statistic":
-        "what the number is: count (of rows), people (each counted once), sum, mean, variance, proportion or "
-        "quantile.",
+        "what the number is: count (of rows), people (each counted once), sum, mean, variance, proportion, "
+        "quantile, or cut (how many numbers lay beyond the bounds).",
     "book_col_column": "the column of the source that it is about; empty for counts.",
     "book_col_at_proportion": "Of a share: the value that is counted.",
     "book_col_at_quantile": "Of a quantile: which share of the rows has no larger value.",

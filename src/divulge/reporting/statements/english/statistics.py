@@ -28,6 +28,7 @@ STATISTICS: dict[str, str] = {
     "kind_values": "sums",
     "kind_squares": "sums of squares",
     "kind_ranks": "quantiles",
+    "kind_cut": "counts of numbers that were cut",
     "stat_pml_any":
         "The promise: take one person, and any question about them of which every answer is known before to have a "
         "chance of {least} in {base} or more. Whatever is published, no answer becomes more than {times} times as "
@@ -144,6 +145,7 @@ STATISTICS: dict[str, str] = {
     "t_noise": "Noise",
     "what_rows": "rows",
     "what_people": "people, each once",
+    "what_cut": "numbers of {column} beyond the bounds",
     "what_keys": "which values {column} has",
     "what_share": "rows with one value of {column}",
     "what_numbers": "rows with a number in {column}",
