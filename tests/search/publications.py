@@ -115,9 +115,10 @@ def unlisted(made: Ready, draws: int) -> Iterator[list[float]]:
         shown_ = tuple(sorted(json.loads(key)[0] for key in thresholded(threshold.scale, threshold.least)(counts)))
         if shown_ not in known:
             full = listed(asked, made.table, {name: list(shown_)}, made.names)
-            known[shown_] = full, counted(full.table, full.plan.queries, full.values, asked.unit).totals
-        full, exact = known[shown_]
-        found = finished(full, drawn(full.plan.queries, full.noise.noises, exact, asked.level), rows)
+            exact = counted(full.table, full.plan.queries, full.values, asked.unit).totals
+            known[shown_] = full, repeated(full, exact, rows, draws)
+        full, several = known[shown_]
+        found = next(several)
         yield labelled(
             list(full.values[name]), [np.ravel(part) for one in found for part in (one.values, one.low, one.high)]
         )
