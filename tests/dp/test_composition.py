@@ -859,3 +859,19 @@ def test_a_loss_that_reaches_far_down_has_no_cells_that_its_sum_never_sees(monke
     assert max(spans) < 1e5
     assert low.log_delta(start, -1) <= high.log_delta(start, 1)
     assert high.log_delta(1e-3, 1) < math.log(1e-20)
+
+
+def test_which_pair_is_the_worst_is_decided_by_few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a million rare samples the grid of all cells is made once, and for the worst order alone."""
+    sizes: list[int] = []
+    computed = GridEngine._computed
+
+    def seen(self: GridEngine, window: Window) -> Any:
+        sizes.append(window.size)
+        return computed(self, window)
+
+    monkeypatch.setattr(GridEngine, "_computed", seen)
+    subject = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(0.4), 1e-9)
+    level = dv.compose((subject, 10**6)).epsilon(1e-20)
+    assert 3.24 < level.lower < level.upper < 3.39
+    assert sum(size > engines.COARSE_CELLS for size in sizes) == 1

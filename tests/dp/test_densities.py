@@ -54,6 +54,45 @@ def test_the_narrow_bin_of_the_issue() -> None:
     assert compose(loss).delta(3.0).lower > 0.5 * delta(p, q, 3.0)
 
 
+@pytest.mark.parametrize("seed", range(few(12)))
+@pytest.mark.parametrize("count", [1, 3])
+def test_histograms_beside_a_coin_are_sums_of_their_bins(seed: int, count: int) -> None:
+    """Few atoms are listed: a bracket is as narrow as log ratios of densities are known, in either order."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.choice([2, 5, 9]))
+    edges = np.concatenate([[0.0], np.cumsum(np.exp(rng.uniform(-9, 0, size)))])
+    p, q = (mass / mass.sum() for mass in np.exp(rng.uniform(-4, 0, (2, size))))
+    laws = [stats.rv_histogram((mass, edges), density=False) for mass in (p, q)]
+    coin = np.array([0.3, 0.7]), np.array([0.45, 0.55])
+    found = compose((DistributionPair(*laws), count), dv.Channel(np.array(coin)))
+
+    def truth(epsilon: float) -> float:
+        rows = [np.ones(1), np.ones(1)]
+        for _ in range(count):
+            rows = [np.outer(row, mass).ravel() for row, mass in zip(rows, (p, q), strict=True)]
+        ways = [
+            [np.outer(row, side).ravel() for row, side in zip(rows, order, strict=True)] for order in (coin, coin[::-1])
+        ]
+        return max(delta(*pair[::turn], epsilon) for pair in ways for turn in (1, -1))
+
+    for epsilon in (0.1, 0.7, 1.5):
+        one = found.delta(epsilon)
+        assert one.lower * (1 - 1e-12) <= truth(epsilon) <= one.upper * (1 + 1e-12)
+        assert one.upper - one.lower <= 1e-11
+    level = found.epsilon(1e-3)
+    assert truth(level.upper) <= 1e-3 * (1 + 1e-9)
+    assert level.lower == 0 or truth(level.lower) >= 1e-3 * (1 - 1e-9)
+    assert level.upper - level.lower < 1e-9
+
+
+def test_rounding_is_no_evidence_in_a_histogram() -> None:
+    """Cells between the bins, where quantiles lie one rounding beside an edge, have masses of rounding and any odds."""
+    laws = [stats.rv_histogram((np.array(mass), np.array([0.0, 1.0, 2.0])), density=False) for mass in ([3, 7], [6, 4])]
+    for loss in DistributionPair(*laws).losses():
+        assert loss.enclosing[0].highest <= loss.highest
+    assert compose(DistributionPair(laws[0], laws[0])).delta(0.0).lower == 0.0
+
+
 class Spiked:
     """A normal distribution of weight 1 - w and a uniform one of weight w on a narrow interval."""
 
@@ -88,6 +127,25 @@ class Spiked:
 
     def support(self) -> tuple[float, float]:
         return -math.inf, math.inf
+
+
+class Silent(Spiked):
+    """A law whose density does not show the spike that its distribution function has."""
+
+    def pdf(self, x: Any) -> Any:
+        return (1 - self.weight) * stats.norm.pdf(x)
+
+
+def test_mass_of_which_a_density_says_nothing_counts_beside_other_releases() -> None:
+    """Of 1/100 of P nothing is known: delta is not below it, at no epsilon, alone or beside a coin, sampled or not."""
+    pair = DistributionPair(Silent(0.01, 0.5, 1e-3), stats.norm())
+    coin = dv.Channel([["1/2", "1/2"], ["2/5", "3/5"]])
+    for subject in (compose(pair), compose(pair, coin), compose(pair, GaussianMechanism(5.0))):
+        assert 0.0099 < subject.delta(3.0).upper < 0.02
+    assert compose(PoissonSampled(pair, 0.5), coin).delta(3.0).upper > 0.0049
+    rare = DistributionPair(Silent(5e-9, 0.5, 1e-3), stats.norm())
+    assert 4.9e-9 < compose(rare, coin).delta(3.0).upper < 1e-7
+    assert compose(pair, coin).delta(0.0).upper >= 0.01 + (0.99 * 0.5 - 0.4) - 1e-9
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1e-6])

@@ -340,6 +340,17 @@ def histograms(rng: np.random.Generator) -> None:
         at_least("upper end", found.upper * (1 + 1e-9) + 1e-11, truth)
         at_least("lower end", float(truth) * (1 + 1e-9) + 1e-11, mp.mpf(found.lower))
     same("largest loss of histograms", loss.highest, mp.mpf(float(np.log(p / q).max())), 1e-8, 1e-10)
+    if size <= 60:
+        one = float(rng.uniform(0.05, 0.95))
+        rows = [np.outer(mass, [odds, 1 - odds]).ravel() for mass, odds in ((p, one), (q, one / 2))]
+        epsilon = float(rng.uniform(0, 3))
+        turned = [np.outer(mass, [odds, 1 - odds]).ravel() for mass, odds in ((p, one / 2), (q, one))]
+        ways = [pair[::turn] for pair in (rows, turned) for turn in (1, -1)]
+        truth = max(delta(*(row.tolist() for row in way), mp.mpf(epsilon)) for way in ways)
+        beside = dv.compose(loss, dv.Channel(np.array([[one, 1 - one], [one / 2, 1 - one / 2]]))).delta(epsilon)
+        at_least("upper end beside a coin", beside.upper * (1 + 1e-9) + 1e-13, truth)
+        at_least("lower end beside a coin", float(truth) * (1 + 1e-9) + 1e-13, mp.mpf(beside.lower))
+        at_most("width beside a coin", beside.upper - beside.lower, 1e-9)
 
 
 @case("compose")

@@ -20,8 +20,9 @@ from divulge.dp.accounting.directions import (
     promises_of,
     raised,
     reaches,
+    unknown_mass,
 )
-from divulge.dp.accounting.engines import Engine, Part, engine, merged
+from divulge.dp.accounting.engines import COARSE_CELLS, MOST_CELLS, Engine, Part, engine, merged
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.accounting.sums import log_deltas
 from divulge.dp.knowledge import Known, weakest
@@ -114,7 +115,8 @@ class Composition(Shown):
         key = (index, tolerance)
         if key not in self._engines:
             known = next((other for (turn, _), other in self._engines.items() if turn == index), None)
-            self._engines[key] = known.roughly(tolerance) if known else engine(self.directions[index].parts, tolerance)
+            most = COARSE_CELLS if tolerance > max(self.tolerance * _COARSER[-1], _PROMISED) else MOST_CELLS
+            self._engines[key] = (known or engine(self.directions[index].parts, tolerance)).roughly(tolerance, most)
         return self._engines[key]
 
     def delta(self, epsilon: float, unit: Unit = "nats") -> Bracket:
@@ -203,7 +205,8 @@ class Composition(Shown):
         infinite = infinite_mass(parts)
         promises = promises_of(parts)
         if infinite.lower == 1.0 or epsilon >= highest_sum(parts).upper:
-            return raised(infinite.lower, Bracket(0.0, promises.delta(epsilon))) if promises else infinite
+            most = Bracket(infinite.lower, min(1.0, infinite.upper + unknown_mass(parts)))
+            return raised(infinite.lower, Bracket(0.0, promises.delta(epsilon))) if promises else most
         low, high = self._engine(index, tolerance).near_epsilon(epsilon)
         lower = math.exp(low.log_delta(epsilon, -1)) * (1 - 1e-14) if epsilon < math.inf else infinite.lower
         upper = math.exp(high.log_delta(epsilon, 1)) * (1 + 1e-14) + 5e-324

@@ -95,6 +95,11 @@ def infinite_mass(parts: tuple[Part, ...]) -> Bracket:
     return Bracket(math.nextafter(nearest, 0.0), min(1.0, math.nextafter(nearest, 1.0)))
 
 
+def unknown_mass(parts: tuple[Part, ...]) -> float:
+    """Return a bound on the mass of which no loss is known, beside the infinite losses: of pairs of densities."""
+    return sum(count * max(0.0, loss.enclosing[1].infinite - loss.infinite) for loss, count in parts)
+
+
 def _infinite_ball(masses: Sequence[tuple[float, int]]) -> Any:
     kept: Any = sum((count * (-exact.arb(Fraction(mass))).log1p() for mass, count in masses), start=exact.arb(0))
     return -kept.expm1()

@@ -16,7 +16,7 @@ from divulge.dp.accounting.bounded_range import adaptive_range, cells_of
 from divulge.dp.accounting.extent import QUIET, negligible, planning_atoms, span
 from divulge.dp.accounting.lattice import common_step, log_multinomial, number_of_types, types
 from divulge.dp.accounting.normal import BestSum, of_many
-from divulge.dp.accounting.sums import ListedSum, MixedSum, SplitSum, Sum, TiltedSum, Window, tilted_sum
+from divulge.dp.accounting.sums import ListedSum, MixedSum, MovedSum, SplitSum, Sum, TiltedSum, Window, tilted_sum
 from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
@@ -37,6 +37,9 @@ MOST_CELLS = 3 << 20
 """Cells of a grid, 25 MB an array. Of 30,000 sampled Laplace mechanisms half as many leave a bracket of 0.2,
 these 0.03, and twice as many 0.007 in three times the time."""
 
+COARSE_CELLS = MOST_CELLS >> 3
+"""Cells of a grid that only has to tell which pair of neighbors is the worst: an eighth of the time (a heuristic)."""
+
 _MANY_TYPES = 1 << 12
 """From so many types on, atoms on one lattice go to a grid, where equal sums fall together."""
 
@@ -48,6 +51,9 @@ _REGULAR = 16
 
 _DENSE = 1000
 """Atoms more than these are as good as a density: the grid does not follow each."""
+
+_LOG_RATIO = 1e-13
+"""More than the rounding of the log ratio of two densities, of which each log is below 100."""
 
 _SPLIT = 4.0
 """About how many h^2 (tilt + 1) a loss that is split adds to the bracket on epsilon."""
@@ -96,7 +102,7 @@ class ExactEngine:
     spread: float
     finest = True
 
-    def roughly(self, tolerance: float) -> "ExactEngine":
+    def roughly(self, tolerance: float, most: int) -> "ExactEngine":
         """Return the same sum, which is as exact at every tolerance."""
         return self
 
@@ -229,11 +235,12 @@ class GridEngine(TiltedEngine):
     parts: tuple[Part, ...]
     tolerance: float
     easier: tuple[Part, ...] | None = None  # where two enclose a part, the one that is easier to tell apart
+    most: int = MOST_CELLS
     _known: dict[Window, Tilted] = field(default_factory=dict[Window, Tilted], repr=False, compare=False)
 
-    def roughly(self, tolerance: float) -> "GridEngine":
-        """Return the same sum with another width to aim at; what is known of it is shared."""
-        return replace(self, tolerance=tolerance)
+    def roughly(self, tolerance: float, most: int) -> "GridEngine":
+        """Return the same sum with another width to aim at, and at most so many cells; what is known is shared."""
+        return replace(self, tolerance=tolerance, most=most)
 
     @cached_property
     def plan(self) -> Plan:
@@ -266,7 +273,7 @@ class GridEngine(TiltedEngine):
 
     @property
     def finest(self) -> bool:
-        return any(window.size >= MOST_CELLS for window in self._windows.values())
+        return any(window.size >= self.most for window in self._windows.values())
 
     def _computed(self, window: Window) -> Tilted:
         tilt = window.tilt
@@ -317,7 +324,7 @@ class GridEngine(TiltedEngine):
         from scipy import fft
 
         fast: Any = fft.next_fast_len
-        size = int(fast(min(MOST_CELLS, math.ceil(width / wanted) + 4), real=True))
+        size = int(fast(min(self.most, math.ceil(width / wanted) + 4), real=True))
         finest = width / (size - 4)
         if self.lattice < finest:  # cells of as many points of the lattice each, odd and even ones alike
             even = 2 * self.lattice
@@ -332,9 +339,9 @@ class MixedEngine(TiltedEngine):
     listed: ListedSum
     rest: GridEngine
 
-    def roughly(self, tolerance: float) -> "MixedEngine":
+    def roughly(self, tolerance: float, most: int) -> "MixedEngine":
         """Return the same sum with another width to aim at."""
-        return replace(self, rest=self.rest.roughly(tolerance))
+        return replace(self, rest=self.rest.roughly(tolerance, most))
 
     @cached_property
     def plan(self) -> Plan:
@@ -350,16 +357,46 @@ class MixedEngine(TiltedEngine):
 
 
 @dataclass(frozen=True)
+class EnclosedEngine:
+    """A sum between two others, of which one is easier to tell apart at every epsilon and one harder."""
+
+    low: "ExactEngine | GridEngine | MixedEngine | EnclosedEngine"
+    high: "ExactEngine | GridEngine | MixedEngine | EnclosedEngine"
+    rounding: float  # of all losses together
+
+    def roughly(self, tolerance: float, most: int) -> "EnclosedEngine":
+        """Return the same sum with another width to aim at."""
+        return EnclosedEngine(self.low.roughly(tolerance, most), self.high.roughly(tolerance, most), self.rounding)
+
+    @property
+    def finest(self) -> bool:
+        return self.low.finest and self.high.finest
+
+    def near_epsilon(self, epsilon: float) -> Both:
+        """Return the sums to be asked about delta(epsilon)."""
+        return self._moved(self.low.near_epsilon(epsilon)[0], self.high.near_epsilon(epsilon)[1])
+
+    def _moved(self, low: Sum, high: Sum) -> Both:
+        return MovedSum(low, self.rounding), MovedSum(high, self.rounding)
+
+    def near_delta(self, log_delta: float) -> tuple[Both, float, float]:
+        """Return the sums to be asked about epsilon(delta), a first guess of it, and how far around it they serve."""
+        (low, _), _, near = self.low.near_delta(log_delta)
+        (_, high), start, reach = self.high.near_delta(log_delta)
+        return self._moved(low, high), start, min(near, reach)
+
+
+@dataclass(frozen=True)
 class BoundedEngine:
     """A sum, and beside it what theorems say of it from below and from above."""
 
-    inner: "ExactEngine | GridEngine | MixedEngine"
+    inner: "ExactEngine | GridEngine | MixedEngine | EnclosedEngine"
     below: tuple[Sum, ...]
     above: tuple[Sum, ...]
 
-    def roughly(self, tolerance: float) -> "BoundedEngine":
+    def roughly(self, tolerance: float, most: int) -> "BoundedEngine":
         """Return the same sum with another width to aim at."""
-        return replace(self, inner=self.inner.roughly(tolerance))
+        return replace(self, inner=self.inner.roughly(tolerance, most))
 
     @property
     def finest(self) -> bool:
@@ -378,7 +415,7 @@ class BoundedEngine:
         return self._with(sums), start, reach
 
 
-Engine = ExactEngine | GridEngine | MixedEngine | BoundedEngine
+Engine = ExactEngine | GridEngine | MixedEngine | EnclosedEngine | BoundedEngine
 
 
 def _squared(parts: Sequence[Part]) -> Fraction:
@@ -445,13 +482,15 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
     return BoundedEngine(inner, known, (*known, *own)) if known or own else inner
 
 
-def _engine(parts: Sequence[Part], tolerance: float) -> ExactEngine | GridEngine | MixedEngine:
-    """Return the exact way where there is one, else the grid."""
+def _engine(parts: Sequence[Part], tolerance: float) -> ExactEngine | GridEngine | MixedEngine | EnclosedEngine:
+    """Return the exact way where there is one, else the grid; of what lies between two others, these."""
     if all(isinstance(loss, GaussianLoss) for loss, _ in parts):
         squared = _squared(parts)
         mu = math.sqrt(squared)
         return ExactEngine(GaussianSum(squared), mu * mu / 2, mu)
     distinct = merged(parts)
+    if any(loss.enclosing[0] is not loss for loss, _ in distinct):
+        return _enclosed(distinct, tolerance)
     atomic = tuple((loss, count) for loss, count in distinct if isinstance(loss, AtomicLoss))
     if len(atomic) == len(distinct):
         size = math.prod(number_of_types(n, len(a.losses)) for a, n in atomic)
@@ -468,8 +507,17 @@ def _engine(parts: Sequence[Part], tolerance: float) -> ExactEngine | GridEngine
         inner = GridEngine(tuple(rest), tolerance) if len(rest) == 1 else _engine(rest, tolerance)
         if isinstance(inner, GridEngine):
             return MixedEngine(_listed(listed), inner)
-    low, high = (tuple((loss.enclosing[side], n) for loss, n in distinct) for side in (0, 1))
-    return GridEngine(high, tolerance, None if low == high else low)
+    return GridEngine(tuple(distinct), tolerance)
+
+
+def _enclosed(parts: Sequence[Part], tolerance: float) -> GridEngine | EnclosedEngine:
+    """Return both sums where they are listed, or have few atoms, which need not share a grid; else one grid of both."""
+    low, high = (tuple((loss.enclosing[side], n) for loss, n in parts) for side in (0, 1))
+    few = all(len(loss.atoms_at) <= _DENSE for loss, _ in (*low, *high))
+    draws = sum(n for loss, n in parts if loss.enclosing[0] is not loss)
+    sides = EnclosedEngine(_engine(low, tolerance), _engine(high, tolerance), _LOG_RATIO * draws)
+    ways = {type(sides.low), type(sides.high)}
+    return sides if ways == {ExactEngine} or (few and GridEngine not in ways) else GridEngine(high, tolerance, low)
 
 
 def _share_a_grid(parts: Sequence[tuple[AtomicLoss, int]]) -> bool:

@@ -24,7 +24,7 @@ _NODES = 8
 AGREED = 1e-8
 """The share of its mass by which the integral of a density over a cell may miss it."""
 
-_ROUNDED = 4e-15
+ROUNDED = 4e-15
 """Error of a distribution function, whose differences are the masses; many take the upper tail from the lower."""
 
 _ROUNDS, _MOST_CELLS = 60, 30_000
@@ -77,15 +77,15 @@ class Line:
 
     def masses(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return P and Q of the intervals, by cdf left of the median and by sf right of it."""
-        return tuple(mass for mass, _ in self._masses(left, right))  # pyright: ignore[reportReturnType]
+        return tuple(mass for mass, _ in self.differences(left, right))  # pyright: ignore[reportReturnType]
 
-    def _masses(self, left: np.ndarray, right: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return for each law the masses of the intervals, and what they may be off by."""
+    def differences(self, left: np.ndarray, right: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return for each law the masses of the intervals, and the larger of the two values that each differs by."""
         found: list[tuple[np.ndarray, np.ndarray]] = []
         for law, median in zip((self.first, self.second), self._medians, strict=True):
             far = left > median
             near, away = np.where(far, law.sf(left), law.cdf(right)), np.where(far, law.sf(right), law.cdf(left))
-            found.append((np.maximum(near - away, 0.0), _ROUNDED * near + _ROUNDED))
+            found.append((np.maximum(near - away, 0.0), near))
         return found
 
     def cells(self) -> Cells:
@@ -127,10 +127,10 @@ class Line:
             weights = [(high / 2 - low / 2)[:, None] * 2 * shares * law.pdf(nodes) for law in (self.first, self.second)]
         unknown: list[np.ndarray] = []
         masses: list[np.ndarray] = []
-        for (mass, rounding), weight in zip(self._masses(low, high), weights, strict=True):
+        for (mass, near), weight in zip(self.differences(low, high), weights, strict=True):
             missing = np.abs(np.nan_to_num(weight.sum(axis=1), nan=0.0, posinf=0.0) - mass)
             masses.append(mass)
-            unknown.append(np.where(missing > rounding, np.minimum(missing, mass), 0.0))
+            unknown.append(np.where(missing > ROUNDED * (near + 1), np.minimum(missing, mass), 0.0))
         p_weights = np.nan_to_num(weights[0], nan=0.0, posinf=0.0)
         total = p_weights.sum(axis=1, keepdims=True)
         spread = np.where(total > 0, p_weights / np.where(total > 0, total, 1.0), 1.0 / _NODES) * masses[0][:, None]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.atoms import AtomicLoss
-from divulge.dp.loss.cuts import AGREED, Cells, Line
+from divulge.dp.loss.cuts import AGREED, ROUNDED, Cells, Line
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 
@@ -30,6 +30,9 @@ _FARTHER, _NEARER = np.array([1e-100, 1e-200, 1e-300]), np.array([2.0**-20, 2.0*
 
 _SEEN = 1e-20
 """Cells with less mass are not cut finer for composition."""
+
+_LEVEL = 1e-12
+"""Log ratios at both ends of a cell that are closer than this are one, as in a bin of a histogram."""
 
 _ROUNDING = 4e-16
 """Relative error of each of two log densities."""
@@ -134,12 +137,12 @@ class DensityLoss(PrivacyLoss):
 
     @cached_property
     def highest(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The largest log ratio, rounded up; +inf when it still grows at either end."""
+        """The largest log ratio, rounded up; +inf when it still grows at either end, or is not known of some mass."""
         x, ratios = self._cells.extrema
         finite = np.isfinite(ratios)
         if not finite.any():
             return -math.inf
-        if any(self._grows(side) for side in (-1, 1)):
+        if self.unknown > AGREED or any(self._grows(side) for side in (-1, 1)):
             return math.inf
         at = int(np.where(finite, ratios, -math.inf).argmax())
         size = abs(float(self.first.logpdf(x[at]))) + abs(float(self.second.logpdf(x[at])))
@@ -198,20 +201,31 @@ class DensityLoss(PrivacyLoss):
 
         The line is cut into short cells, whose masses under both laws are merged (a processing of the outcome), or
         split between the largest and the least log ratio seen in the cell, which no pair with these masses exceeds.
+        Cells of one log ratio are one atom, with the rounding of their masses on either side; what may be nothing but
+        rounding, as cells between two bins of a histogram, is no evidence.
         """
         cells = self._cells
-        seen = cells.p + cells.q > _SEEN
+        with np.errstate(invalid="ignore"):
+            seen = (cells.p + cells.q > _SEEN) & ~(np.abs(cells.right - cells.left) <= _LEVEL)
         low, width = cells.edges[:-1, None], np.diff(cells.edges)[:, None]
         finer = low[seen] + width[seen] * np.linspace(0, 1, _FINER, endpoint=False)
         x = np.unique(np.concatenate([finer.ravel(), cells.edges]))
         edges = np.concatenate([[-np.inf], x, [np.inf]])
-        p, q = self._line.masses(edges[:-1], edges[1:])
+        (p, p_from), (q, _) = self._line.differences(edges[:-1], edges[1:])
         inside = [self._line.log_ratio(at) for at in (np.nextafter(x[:-1], np.inf), np.nextafter(x[1:], -np.inf))]
         ends = np.clip([np.append(inside[0], inside[1][-1]), np.append(inside[0][0], inside[1])], -_HUGE, _HUGE)
         left, right = np.append(ends[0][0], ends[0]), np.append(ends[1], ends[1][-1])
-        merged = AtomicLoss.of_rows(p / math.fsum(p.tolist()), q / math.fsum(q.tolist()), self.pair)
-        harder = _split(p, q, np.minimum(left, right), np.maximum(left, right), self.pair, self.unknown)
-        return merged, harder
+        low, high = np.minimum(left, right), np.maximum(left, right)
+        flat = (high - low <= _LEVEL) & (np.abs(high) < _WIDEST)
+        flat &= np.abs(q - p * np.exp(-np.where(flat, high, 0.0))) <= AGREED * q + ROUNDED
+        rounding = ROUNDED * p_from
+        stepped = bool(flat[p > ROUNDED].all())
+        sure = np.where(flat, np.maximum(p - rounding, 0.0), 0.0 if stepped else np.where(p > rounding, p, 0.0))
+        merged = _merged(sure, q, high, flat, self.pair)
+        most = np.where(flat, p + rounding, p)
+        open_ = np.where(cells.p_unknown > AGREED * cells.p, cells.p_unknown, 0.0) / np.where(cells.p > 0, cells.p, 1.0)
+        at = np.clip(np.searchsorted(cells.edges, edges[:-1], side="right") - 1, 0, len(cells.p) - 1)
+        return merged, _split(most, open_[at], q, low, high, self.pair)
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return E_P[f(L); L < inf] by Gauss-Legendre panels with the masses of the cells (an estimate).
@@ -243,12 +257,25 @@ def written(law: Any) -> str:
     return f"{law.dist.name}({', '.join(arguments)})"
 
 
-def _split(p: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, pair: Any, unknown: float) -> AtomicLoss:
+def _merged(p: np.ndarray, q: np.ndarray, ratios: np.ndarray, flat: np.ndarray, pair: Any) -> AtomicLoss:
+    """Return one atom for each cell, and one for all flat cells of the same log ratio."""
+    levels, where = np.unique(ratios[flat], return_inverse=True)
+    mass = np.bincount(where, p[flat], minlength=len(levels))
+    rows = np.concatenate([p[~flat], mass]), np.concatenate([q[~flat], mass * np.exp(-levels)])
+    one, other = (row / max(1.0, math.fsum(row.tolist())) for row in rows)
+    return AtomicLoss.of_rows(one, other, pair)
+
+
+def _split(
+    p: np.ndarray, unknown: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, pair: Any
+) -> AtomicLoss:
     """Return atoms at both ends of each cell with its masses; what is there under P alone has infinite loss.
 
-    So has the mass of P of which nothing is known, as part of a larger whole that is 1 again.
+    So has the share of each mass of P of which nothing is known, and the mass of Q that no atom has the infinite loss
+    of the other order.
     """
-    apart = (high - low > 1e-12) & (np.abs(high) < _WIDEST) & (np.abs(low) < _WIDEST)
+    whole, p = math.fsum(p.tolist()), p * (1.0 - unknown)
+    apart = (high - low > _LEVEL) & (np.abs(high) < _WIDEST) & (np.abs(low) < _WIDEST)
     near, far = np.exp(-np.where(apart, low, 1.0)), np.exp(-np.where(apart, high, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         at_low = np.where(apart, np.clip((q - far * p) / (near - far), 0.0, p), 0.0)
@@ -256,10 +283,9 @@ def _split(p: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray, pair
     losses = np.concatenate([low[apart], high[inside]])
     mass = np.concatenate([at_low[apart], (p - at_low)[inside]])
     values, where = np.unique(losses, return_inverse=True)
-    mass = np.bincount(where, mass, minlength=len(values))
-    total = math.fsum(p.tolist())
-    infinite = min(1.0, max(0.0, 1.0 - math.fsum(mass.tolist()) / total) + unknown)
-    mass = mass * ((1.0 - infinite) * total / math.fsum(mass.tolist())) if unknown else mass
-    under_q = mass * np.exp(-values) / total
+    mass = np.bincount(where, mass, minlength=len(values)) / min(1.0, whole)
+    values, mass = values[mass > 0], mass[mass > 0]
+    infinite = min(1.0, math.fsum(p[high >= _WIDEST].tolist()) + max(0.0, whole - math.fsum(p.tolist())))
+    under_q = mass * np.exp(-values)
     rest = max(0.0, 1.0 - math.fsum(under_q.tolist()))
-    return AtomicLoss(values, mass / total, under_q / max(1.0, math.fsum(under_q.tolist())), infinite, rest, pair)
+    return AtomicLoss(values, mass, under_q, infinite, rest, pair)
