@@ -320,6 +320,16 @@ def test_numbers_that_say_nothing_are_vacuous_and_not_unknown(given: Any, kind: 
     assert str(answer).startswith("vacuous: theorems lead to")
 
 
+@pytest.mark.parametrize("level", [1e-12, 1e-6, 0.01])
+def test_a_small_leakage_has_a_tail_by_its_total_variation(level: float) -> None:
+    """P(L > e) (1 - e^-e) <= TV <= e^level - 1, at any epsilon, and not at deltas that are listed alone."""
+    for epsilon in (0.1, 1.0):
+        delta = float(dv.PML(level).implies(dv.guarantees.PDP, epsilon=epsilon).values()["delta"])
+        assert delta == pytest.approx(math.expm1(level) / -math.expm1(-epsilon), rel=1e-6)
+    found = dv.PML(level).implies(dv.guarantees.PDP, delta=0.5)
+    assert float(found.values()["epsilon"]) == pytest.approx(-math.log1p(-2 * math.expm1(level)), rel=1e-6)
+
+
 def test_without_a_theorem_a_kind_is_unknown() -> None:
     answer = dv.PML(1).implies(dv.LDP)
     assert not answer.vacuous

@@ -296,6 +296,7 @@ LIMITS = {
     "pure DP bounds the capacity": (shifted(2.0, 150), {}, {}),
     "zCDP is approximate DP at every delta": (GAUSS, {"xi": 0.0}, {"xi": 0.1731}),  # xi + rho = 0.17301
     "approximate DP bounds the tail": (just_beyond(0.5, 0.02, 0.01), {"delta": 0.01}, {"delta": 0.02}),
+    "total variation bounds the tail": (just_beyond(0.0, 0.02, 0.01), {}, {"delta": 0.02}),
 }
 
 

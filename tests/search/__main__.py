@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 
+from search import registry
 from search.cases import CASES
 from search.registry import run
 
@@ -17,6 +18,7 @@ def main() -> int:
     parser.add_argument("--case", choices=sorted(CASES), default=None, help="this one only")
     parser.add_argument("--once", action="store_true", help="one draw of each case")
     asked = parser.parse_args()
+    registry.timed = True
     first = secrets.randbelow(10**9) if asked.seed is None else asked.seed
     print(f"seed {first}", flush=True)
     end, seed, finds, drawn = time.monotonic() + 60 * asked.minutes, first, 0, 0

@@ -16,6 +16,10 @@ COVERED: dict[str, set[str]] = {}
 """Public name -> the cases that hold its numbers against an oracle."""
 
 
+timed = False
+"""Whether a case may fail by the clock: in a search that was started by itself, never in a slice of it in the suite."""
+
+
 def case(*names: str) -> Callable[[Case], Case]:
     """Register a case that covers public names."""
 

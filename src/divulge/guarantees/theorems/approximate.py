@@ -59,6 +59,16 @@ APPROXIMATE: tuple[Theorem, ...] = (
         source="Markov's inequality for (1 - e^(ε - L))_+",
     ),
     Theorem(
+        "total variation bounds the tail",
+        (d.TV,),
+        d.PDP,
+        "-log(1 - distance/δ') if δ' > distance, else +inf",
+        lambda c, a: f.probabilistic_at(f.zero(), a.distance, c.delta),
+        tight="limit",
+        remark="an outcome of probability δ' whose loss is just beyond that value",
+        source="distance >= P(S) - Q(S) >= P(S) (1 - e^-ε) for S where the loss is above ε",
+    ),
+    Theorem(
         "approximate DP is approximate zCDP",
         (d.ADP,),
         d.ApproximateZCDP,
