@@ -330,6 +330,29 @@ def test_a_small_leakage_has_a_tail_by_its_total_variation(level: float) -> None
     assert float(found.values()["epsilon"]) == pytest.approx(-math.log1p(-2 * math.expm1(level)), rel=1e-6)
 
 
+ZEROS = [
+    (dv.PML(0), dv.guarantees.GDP), (dv.PML(0), dv.guarantees.MinEntropyLeakage), (dv.PML(0), dv.PMC),
+    (dv.PMC(0), dv.guarantees.MinEntropyLeakage), (dv.LDP(0), dv.guarantees.GDP),
+    (dv.guarantees.KL(0), dv.guarantees.TV),
+    (dv.guarantees.MIDP(0), dv.guarantees.TV), (dv.guarantees.KL(0), dv.guarantees.MaximalLeakage),
+    (dv.guarantees.FDivergence("jensen-shannon", 0), dv.guarantees.TV),
+    (dv.PML("1/20"), dv.guarantees.MinEntropyLeakage),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "kind"), ZEROS)
+def test_nothing_is_0_and_not_what_a_ball_about_0_leaves(given: Any, kind: Any) -> None:
+    """Also where the likeliest of 1/10 and 9/10 remains so under every outcome."""
+    found = given.implies(kind, prior=["1/10", "9/10"])
+    assert [float(value) for value in found.values().values()] == [0.0]
+
+
+def test_a_ball_about_0_is_no_0_where_another_secret_may_become_the_likeliest() -> None:
+    for given in (dv.PML("1/20"), dv.PMC("1e-30")):
+        found = given.implies(dv.guarantees.MinEntropyLeakage, prior=["1/2", "1/2"])
+        assert float(found.values()["epsilon"]) > 0
+
+
 def test_without_a_theorem_a_kind_is_unknown() -> None:
     answer = dv.PML(1).implies(dv.LDP)
     assert not answer.vacuous

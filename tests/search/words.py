@@ -132,7 +132,7 @@ def no_column_is_left_out(rng: np.random.Generator) -> None:
 def time_that_was_asked_for(rng: np.random.Generator) -> None:
     """A limit of time is kept but for a share and a start, at every size; what comes is a design with a bound.
 
-    The less of two clocks counts: a busy machine delays the one of the wall, threads that wait for each other the other.
+    The less of two clocks counts: a busy machine delays that of the wall, threads that wait for each other the other.
     """
     n = int(rng.integers(2, pick(rng, [30, 400, 1200])))
     prior = [float(p) for p in rng.dirichlet(np.full(n, pick(rng, [0.5, 5.0])))]

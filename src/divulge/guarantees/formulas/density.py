@@ -11,11 +11,11 @@ def INFINITY() -> Any:
 
 
 def pmc_of_pml(epsilon: Any, p: Any) -> Any:
-    """Return log[p / (1 - e^epsilon (1 - p))], as log[p / (p - (1 - p) expm1(epsilon))]; +inf from the edge on."""
+    """Return log[p / (1 - e^epsilon (1 - p))], as -log1p[-(1 - p)/p expm1(epsilon)]; +inf from the edge on."""
     if p == 1:
         return epsilon * 0 if epsilon.is_finite() else p * 0
-    left = p - (1 - p) * epsilon.expm1()
-    return (p / left).log() if left > 0 else INFINITY()
+    spent = (1 - p) / p * epsilon.expm1()
+    return -(-spent).log1p() if spent < 1 else INFINITY()
 
 
 def pml_of_pmc(epsilon: Any, p: Any) -> Any:

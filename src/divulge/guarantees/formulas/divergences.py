@@ -52,7 +52,7 @@ def variation_of(f: str, value: Any) -> Any:
     """Return the total variation of the randomized response with this divergence: no pair has more."""
     if not value < ball(DIVERGENCES[f].largest):
         return ball(1)
-    return inverse(lambda t: of_variation(f, t), value, 1)
+    return 0 * value if value == 0 else inverse(lambda t: of_variation(f, t), value, 1)
 
 
 def of_another(wanted: str, f: str, value: Any) -> Any:

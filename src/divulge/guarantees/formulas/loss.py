@@ -326,6 +326,8 @@ def inverse(grows: Callable[[Any], Any], target: Any, high: Any) -> Any:
 
 def variation_of_mean(epsilon: Any) -> Any:
     """Return the t with 2 t artanh(t) = epsilon: the largest TV when the KL divergence of both orders is epsilon."""
+    if epsilon == 0:
+        return zero()
     return ball(1) if not epsilon.is_finite() else inverse(lambda t: 2 * t * t.atanh(), epsilon, 1)
 
 
@@ -333,6 +335,9 @@ def variation_of_information(epsilon: Any) -> Any:
     """Return the t with log 2 - h((1 + t) / 2) = epsilon, h the binary entropy; 1 from log 2 on."""
     if not epsilon < ball(2).log():
         return ball(1)
+
+    if epsilon == 0:
+        return zero()
 
     def information(t: Any) -> Any:
         a, b = (1 + t) / 2, (1 - t) / 2
@@ -350,6 +355,8 @@ def gaussian_of_pure(epsilon: Any) -> Any:
     """Return 2 Phi^-1(e^epsilon / (1 + e^epsilon)), the mu of binary randomized response."""
     if not epsilon < 500:
         return INFINITY()
+    if epsilon == 0:
+        return zero()
     missed = 1 / (1 + epsilon.exp())
     return inverse(lambda mu: missed - normal(-mu / 2), zero(), 64)
 

@@ -52,7 +52,12 @@ def best_names(lifts: Sequence[tuple[Any, Any]], pay: Sequence[Any]) -> Any:
 
 
 def guess_of_alip(lower: Any, upper: Any, prior: Sequence[Any]) -> Any:
-    """Return the min-entropy leakage: the best names, paid as often as the secret comes, over naming the likeliest."""
+    """Return the min-entropy leakage: the best names, paid as often as the secret comes, over naming the likeliest.
+
+    It is 0, and not what a ball about 0 leaves, where nothing is told, or nothing makes another secret the likeliest.
+    """
+    if lower == 0 or upper == 0 or _never_overtaken(lifts_of_alip(lower, upper, prior), prior):
+        return 0 * prior[0]
     return (best_names(lifts_of_alip(lower, upper, prior), prior) / _largest(prior)).log().max(0 * prior[0])
 
 
@@ -66,6 +71,14 @@ def guess_of_ldp(epsilon: Any, prior: Sequence[Any]) -> Any:
         kept += p
         best = best.max(grown * kept / (grown - 1 + k) / top)
     return best.log().max(0 * top)
+
+
+def _never_overtaken(lifts: Sequence[tuple[Any, Any]], prior: Sequence[Any]) -> bool:
+    """Say whether the likeliest secret surely remains so, at its lowest lift beside the highest of any other."""
+    first = max(range(len(prior)), key=lambda x: float(prior[x]))
+    least_of_first = prior[first] * lifts[first][0]
+    others = [p * high for p, (_, high) in zip(prior, lifts, strict=True)]
+    return all(least_of_first >= other for x, other in enumerate(others) if x != first)
 
 
 def _largest(prior: Sequence[Any]) -> Any:
