@@ -220,8 +220,9 @@ class DensityLoss(PrivacyLoss):
         flat &= np.abs(q - p * np.exp(-np.where(flat, high, 0.0))) <= AGREED * q + ROUNDED
         rounding = ROUNDED * p_from
         stepped = bool(flat[p > ROUNDED].all())
-        sure = np.where(flat, np.maximum(p - rounding, 0.0), 0.0 if stepped else np.where(p > rounding, p, 0.0))
-        merged = _merged(sure, q, high, flat, self.pair)
+        seen = flat | ((p > rounding) & (not stepped))
+        sure, under_q = np.where(flat, np.maximum(p - rounding, 0.0), p) * seen, q * seen
+        merged = _merged(sure, under_q, high, flat, self.pair)
         most = np.where(flat, p + rounding, p)
         open_ = np.where(cells.p_unknown > AGREED * cells.p, cells.p_unknown, 0.0) / np.where(cells.p > 0, cells.p, 1.0)
         at = np.clip(np.searchsorted(cells.edges, edges[:-1], side="right") - 1, 0, len(cells.p) - 1)
@@ -258,11 +259,14 @@ def written(law: Any) -> str:
 
 
 def _merged(p: np.ndarray, q: np.ndarray, ratios: np.ndarray, flat: np.ndarray, pair: Any) -> AtomicLoss:
-    """Return one atom for each cell, and one for all flat cells of the same log ratio."""
+    """Return one atom for each cell, and one for all flat cells of the same log ratio; the largest has what is left."""
     levels, where = np.unique(ratios[flat], return_inverse=True)
     mass = np.bincount(where, p[flat], minlength=len(levels))
     rows = np.concatenate([p[~flat], mass]), np.concatenate([q[~flat], mass * np.exp(-levels)])
     one, other = (row / max(1.0, math.fsum(row.tolist())) for row in rows)
+    largest = int((one + other).argmax())
+    for row in (one, other):
+        row[largest] += max(0.0, 1.0 - math.fsum(row.tolist()))
     return AtomicLoss.of_rows(one, other, pair)
 
 
@@ -287,5 +291,6 @@ def _split(
     values, mass = values[mass > 0], mass[mass > 0]
     infinite = min(1.0, math.fsum(p[high >= _WIDEST].tolist()) + max(0.0, whole - math.fsum(p.tolist())))
     under_q = mass * np.exp(-values)
+    under_q /= max(1.0, math.fsum(under_q.tolist()))
     rest = max(0.0, 1.0 - math.fsum(under_q.tolist()))
     return AtomicLoss(values, mass, under_q, infinite, rest, pair)
