@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -71,6 +72,9 @@ BEGUN = 2
 
 PAPERS = 6
 """Papers of every release, publication and generalized table."""
+
+ENDING = 5.0
+"""Seconds that the system has to end what was killed."""
 
 STILL = 3.0
 """Seconds after which threads that all wait for each other are taken for stuck."""
@@ -219,10 +223,7 @@ def _problems(place: Place, line: list[str], fault: Fault | None, watched: Watch
         yield "does not say in one message what is wrong"
     if not (killed or _lasts(fault)):
         yield from _left(place, line, "at once")
-    # What the next command does first, in the folders that it writes to.
-    for folder in (place.work, place.ledger.parent):
-        if folder.exists():
-            staging.recover(folder)
+    _recover(place)
     before, tempfile.tempdir = tempfile.tempdir, str(place.temporary)
     children.remove_abandoned()
     tempfile.tempdir = before
@@ -233,6 +234,20 @@ def _problems(place: Place, line: list[str], fault: Fault | None, watched: Watch
         yield done
     elif not killed and done is not None and done != (code == 0):
         yield f"ends with exit code {code}, and it is {'' if done else 'not '}published"
+
+
+def _recover(place: Place) -> None:
+    """Do what the next command does first, in the folders that it writes to.
+
+    What was killed may hold its lock for a moment longer than its calls are watched.
+    """
+    end = time.monotonic() + ENDING
+    for folder in (place.work, place.ledger.parent):
+        while folder.exists():
+            staging.recover(folder)
+            if time.monotonic() > end or not any(folder.glob(".divulge-*")):
+                break
+            time.sleep(0.02)
 
 
 def _lasts(fault: Fault | None) -> bool:
