@@ -410,3 +410,16 @@ def test_what_merging_can_raise_says_so_and_what_it_cannot_is_never_raised() -> 
         after = dv.Joint(joint.prior, joint.channel.then(post))
         for kind in (kinds.MeanPMC, kinds.MaximalLeakage, kinds.MinEntropyLeakage, kinds.MutualInformation):
             assert kind.of(after).epsilon <= kind.of(joint).epsilon * (1 + 1e-12) + 1e-12
+
+
+@pytest.mark.parametrize(
+    "kind", [dv.guarantees.MeanPML, dv.guarantees.MCDP, dv.guarantees.TailPML, dv.guarantees.TailPMC]
+)
+def test_what_merging_may_raise_says_so(kind: type[dv.Guarantee]) -> None:
+    assert "merging outcomes afterwards can" in kind.sentence
+    assert "merging" not in dv.PML.sentence
+
+
+@pytest.mark.parametrize("level", [0.1, 1e-300, F(1, 3), 1 + 2.0**-52])
+def test_what_stands_for_a_guarantee_promises_no_more(level: Any) -> None:
+    assert dv.guarantees.parse(str(dv.PML(level))) == dv.PML(level)
