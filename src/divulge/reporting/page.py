@@ -126,7 +126,7 @@ def _rows(block: Rows) -> Html:
 
 def _picture(block: Picture) -> Html:
     image = tag("img", src=as_address(block.draw, block.size), alt=block.alt)
-    return tag("figure", image, tag("figcaption", block.caption))
+    return tag("figure", image, tag("figcaption", block.caption), tabindex="0")
 
 
 def _folded(block: Folded, wide: str) -> Html:
