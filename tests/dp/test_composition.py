@@ -341,6 +341,14 @@ def test_a_zcdp_promise_is_bounded_from_above_alone() -> None:
     assert beside.lower == dv.compose(dv.dp.GaussianMechanism(2.0)).epsilon(1e-5).lower
 
 
+@pytest.mark.parametrize("rho", [19.0, 60.0])
+def test_a_large_zcdp_promise_has_an_epsilon(rho: float) -> None:
+    """Total variation is 1 to the last digit there, and no double below 1 is where the bound on it is attained."""
+    found = dv.compose(dv.dp.ZcdpRelease(rho)).epsilon(1e-6).upper
+    gaussian = dv.compose(dv.dp.GaussianMechanism(1 / math.sqrt(2 * rho))).epsilon(1e-6).upper
+    assert gaussian < found < rho + 2 * math.sqrt(rho * math.log(1e6))
+
+
 def test_adp_promises_compose_optimally() -> None:
     """Kairouz, Oh and Viswanath: delta(e) = 1 - (1 - d)^k + (1 - d)^k times that of randomized response."""
     epsilon, delta, k = 0.2, 1e-7, 20

@@ -73,6 +73,17 @@ def test_moved_counts_are_shown_with_their_error() -> None:
         assert 0 < then < before
 
 
+def test_how_many_people_there_are_stays_what_it_is_where_it_is_public() -> None:
+    """Of replaced people one row counts each: their number has no noise, and counts by group add up to it."""
+    table = pa.table({"x": ["0", "1"] * 50, "who": [str(i) for i in range(100)]})
+    asked = [dv.Count(), dv.Count("x")]
+    how: dict[str, Any] = {"guarantee": "dp=0.01", "values": {"x": ["0", "1"]}, "no_other": True, "person": "who"}
+    for treated in ({}, {"non_negative": True}, {"non_negative": True, "whole": True}):
+        whole, *parts = dv.publish(table, asked, consistent=True, level=1 - 1e-9, **how, **treated).statistics()
+        assert (whole["value"], whole["low"], whole["high"], whole["standard_error"]) == (100, 100, 100, 0)
+        assert sum(one["value"] for one in parts) == pytest.approx(100, abs=1e-6)
+
+
 def test_margins_of_many_combinations_stay_near() -> None:
     """A solver that gave up moved counts by ten times their noise."""
     rng = np.random.default_rng(0)

@@ -192,12 +192,12 @@ def variation_at(mean: float) -> float:
     """Return the t with 2 t artanh(t) = mean, the largest total variation with both KL divergences at most that."""
     from scipy.optimize import brentq
 
-    if mean >= 70:
-        return 1.0
     top = math.sqrt(mean / 2)
     if mean == 0 or top < 1e-7:
         return top
-    most = min(top, 1 - 1e-16)
+    most = min(top, math.nextafter(1.0, 0.0))
+    if 2 * most * math.atanh(most) < mean:  # the root lies above the last double below 1
+        return 1.0
     found: Any = brentq(lambda t: 2 * t * math.atanh(t) - mean, 0.0, most, xtol=1e-18)
     return min(1.0, found * (1 + _SLACK))
 

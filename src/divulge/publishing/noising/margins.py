@@ -49,8 +49,9 @@ def adjusted(
         noisy = [np.asarray(found[counts[k]].values, dtype=float) for k in moved]
         bys = [found[counts[k]].statistic.by for k in moved]
         deviations = [float(found[counts[k]].error.flat[0]) for k in moved]
-        fitted = projected(noisy, bys, deviations, sizes, rows, non_negative, whole) if moved else []
-        errors = after(bys, deviations, sizes, rows is not None) if moved else []
+        total = _public_total(noisy, deviations, rows)
+        fitted = projected(noisy, bys, deviations, sizes, total, non_negative, whole) if moved else []
+        errors = after(bys, deviations, sizes, total is not None) if moved else []
         for k, value, error in zip(moved, fitted, errors, strict=True):
             values[k] = value
             out[counts[k]] = replace(found[counts[k]], error=np.full_like(found[counts[k]].error, error))
@@ -60,6 +61,20 @@ def adjusted(
             low, high = np.maximum(low, 0), np.maximum(high, 0)
         out[i] = replace(out[i], values=value, low=np.minimum(low, value), high=np.maximum(high, value))
     return out
+
+
+def _public_total(tables: Sequence[np.ndarray], deviations: Sequence[float], rows: int | None) -> int | None:
+    """Return the number of rows that count, where it is public: it is also where a table of one cell has no noise.
+
+    So it is with replaced people of whom one row counts each.
+
+    Examples
+    --------
+    >>> _public_total([np.array([3.0, 4.0]), np.array(8.0)], [1.5, 0.0], None)
+    8
+    """
+    exact = [int(table.sum()) for table, deviation in zip(tables, deviations, strict=True) if deviation == 0]
+    return exact[0] if rows is None and exact else rows
 
 
 def projected(
