@@ -1,7 +1,8 @@
 """Units of information. Everything inside is computed in nats; answers can be asked for in bits."""
 
 import math
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from divulge.errors import DivulgeError
 
@@ -22,3 +23,15 @@ def nats_per(unit: str) -> float:
         return NATS_PER_UNIT[unit]
     except (KeyError, TypeError):
         raise DivulgeError.unknown("unit", unit, NATS_PER_UNIT) from None
+
+
+def levels_in(levels: Mapping[str, Any], unit: str) -> dict[str, Any]:
+    """Return {kind: level} in nats in another unit; a delta is a probability, and "inf" stays.
+
+    Examples
+    --------
+    >>> levels_in({"ldp": "inf", "adp": math.log(4), "delta": 1e-6}, "bits")
+    {'ldp': 'inf', 'adp': 2.0, 'delta': 1e-06}
+    """
+    scale = nats_per(unit)
+    return {kind: level if kind == "delta" or level == "inf" else level / scale for kind, level in levels.items()}

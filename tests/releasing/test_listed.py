@@ -1,6 +1,7 @@
 """The list of answers: what goes out depends on no row where it is listed beforehand, and says so where it is not."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +153,34 @@ def test_a_list_is_bought_by_a_count_with_a_threshold_and_both_are_on_record(tmp
 def test_lists_that_are_none_are_refused(how: dict[str, Any]) -> None:
     with pytest.raises(dv.DivulgeError):
         dv.release(table(NEIGHBORS["the last one is"]), column="faith", **({"guarantee": "ldp=1"} | how))
+
+
+def test_a_list_that_noise_named_is_said_to_be_bought_and_both_add_up(tmp_path: Path) -> None:
+    """(0.5, 1e-6) for the list and ldp 1 for the answers are (1.5, 1e-6) together, in ledger, receipt and statement."""
+    ledger, people = tmp_path / "l.sqlite", table([*FAITHS[:2] * 150, *FAITHS[2:]])
+    asked: dict[str, Any] = {"ledger": ledger, "source_name": "survey"}
+    count = dv.Count("faith")
+    dv.publish(people, [count], tmp_path / "list.csv", guarantee="adp=0.5:1e-6", **asked)
+    book = tmp_path / "list.codebook.json"
+    done = dv.release(people, tmp_path / "o.csv", column="faith", guarantee="ldp=1", values=book, **asked)
+    bought = done.answers["bought"]
+    assert 0.49 < bought["epsilon"] <= 0.5
+    assert 0 < bought["delta"] <= 1e-6
+    spent = dv.Ledger(ledger).spent("survey", ["faith"])
+    assert spent["ldp"] == math.inf
+    assert 1.49 < spent["adp"] <= 1.5
+    assert spent["delta"] == bought["delta"]
+    said = " ".join(dv.statement(tmp_path / "o.receipt.json").text().split())
+    assert "which is paid for" in said
+    assert "a factor of at most 1.65" in said
+    assert "may change the odds by 4.49" in said  # e^1.5 = 4.4817, rounded up
+    assert "whoever gave them" not in said
+    found = json.loads(book.read_bytes())
+    found["columns"][1].pop("bought")  # as an earlier version wrote it, or a list that was public
+    book.write_text(json.dumps(found))
+    again = dv.release(people, column="faith", guarantee="ldp=1", values=book)
+    assert "bought" not in again.answers
+    found["columns"][1]["bought"] = {"epsilon": "much"}
+    book.write_text(json.dumps(found))
+    with pytest.raises(dv.DivulgeError, match="be a codebook as it was written"):
+        dv.release(people, column="faith", guarantee="ldp=1", values=book)

@@ -193,7 +193,10 @@ def _together(entry: Any) -> list[Note]:
     gone = [Note("note_untouched", {"columns": [one.column for one in entry.untouched]})] if entry.untouched else []
     if not before or before["releases"] < 2:
         return gone
-    total = ", ".join(promise(kind, value) for kind, value in before["guarantees"].items() if value < math.inf)
+    guarantees = dict(before["guarantees"])
+    if (delta := guarantees.pop("delta", None)) is not None:
+        guarantees["adp"] = {"epsilon": guarantees["adp"], "delta": delta}
+    total = ", ".join(promise(kind, value) for kind, value in guarantees.items() if value != math.inf)
     releases: dict[str, Any] = {"releases": int(before["releases"])}
     if (loss := before["guarantees"].get("ldp", math.inf)) < math.inf:
         releases["loss"] = loss

@@ -11,7 +11,7 @@ import typer
 from divulge.cli.common import WIDTH, JsonOption, UnitOption, emit, note, print_table, say, upper
 from divulge.errors import number_of, printable
 from divulge.files.opening import name_of
-from divulge.units import nats_per
+from divulge.units import levels_in, nats_per
 
 LedgerOption = Annotated[
     str | None,
@@ -63,14 +63,14 @@ def show(
     groups = dict.fromkeys((entry.source, entry.columns) for entry in entries)
     groups |= dict.fromkeys((e.source, ()) for e in entries if any(isinstance(m, Aggregate) for m in e.mechanisms))
     totals: list[dict[str, Any]] = [
-        {"source": origin, "columns": list(columns), "spent": _in(book.spent(origin, columns), unit)}
+        {"source": origin, "columns": list(columns), "spent": levels_in(book.spent(origin, columns), unit)}
         for origin, columns in groups
     ]
     kept = {name: book.budgets(name) for name in dict.fromkeys([*(e.source for e in entries), *filter(None, [source])])}
     if as_json:
         releases = [
             {"source": e.source, "columns": list(e.columns), "state": e.state, "created": e.created, "rows": e.rows,
-             "output": e.output, "guarantees": [_in(m.for_a_person, unit) for m in e.mechanisms],
+             "output": e.output, "guarantees": [levels_in(m.for_a_person, unit) for m in e.mechanisms],
              "untouched": None if e.untouched is None else list(e.untouched), "because": e.because}
             for e in entries
         ]  # fmt: skip
@@ -93,14 +93,16 @@ def show(
         ],
         left=range(4), width=WIDTH,
     )  # fmt: skip
+    approximate = any("adp" in t["spent"] for t in totals)
     print_table(
         f"Spent together, in {unit}",
-        ["table", "columns", "ldp", "pml", "pmc"],
+        ["table", "columns", "ldp", "pml", "pmc", *["adp"] * approximate],
         [
             [
                 short[t["source"]],
                 _shown(t["columns"]) or "(a record)",
                 *map(_level, map(t["spent"].get, ("ldp", "pml", "pmc"))),
+                *[_approximate(t["spent"])] * approximate,
             ]
             for t in totals
         ],
@@ -189,12 +191,13 @@ def _short(sources: Any) -> dict[str, str]:
     return {source: name if several[name] == 1 else printable(source) for source, name in names.items()}
 
 
-def _in(promised: Any, unit: str) -> dict[str, float]:
-    return {kind: value / nats_per(unit) for kind, value in promised.items()}
-
-
 def _level(value: Any) -> str:
     return "-" if value is None else upper(value)
+
+
+def _approximate(spent: Any) -> str:
+    """Return (epsilon, delta) of all together, both rounded up."""
+    return f"{upper(spent['adp'])}, {upper(spent['delta'])}" if "adp" in spent else "-"
 
 
 def _shown(name: Any) -> str:

@@ -15,7 +15,7 @@ from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
 from divulge.errors import DivulgeError, number_of
 from divulge.files.opening import name_of, refuse_taken
-from divulge.units import nats_per
+from divulge.units import levels_in, nats_per
 
 _WIDTH = 88
 """Characters of a line of what is said of a release, as of the statement that is written beside it."""
@@ -85,7 +85,7 @@ def _tell(done: Any, unit: Any, as_json: bool, language: str) -> None:
             "guarantees": levels, "unit": unit, "prior_source": done.mechanisms[0].prior_source,
             "purpose": done.purpose, "output": str(done.papers["table"]), "receipt": str(done.papers["receipt.json"]),
             "files": {name: str(path) for name, path in done.papers.items()},
-            "together": _in(done.together, scale), "untouched": list(done.untouched),
+            "together": _in(done.together, unit), "untouched": list(done.untouched),
             "protects": dict(done.protects), "about": _about(done.about, scale), "warnings": list(done.warnings),
         })  # fmt: skip
         return
@@ -116,11 +116,11 @@ def _about(found: Any, scale: float) -> Any:
     return {**found, "guarantees": part, "off": off, "always": always}
 
 
-def _in(together: Any, scale: float) -> Any:
+def _in(together: Any, unit: str) -> Any:
     """Return what releases add up to, its guarantees in another unit."""
     if together is None:
         return None
-    return {**together, "guarantees": {kind: value / scale for kind, value in together["guarantees"].items()}}
+    return {**together, "guarantees": levels_in(together["guarantees"], unit)}
 
 
 def _show(found: Any, unit: Any, picture: Path | None, force: bool, as_json: bool) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.forms import fits, level
 from divulge.files.opening import naming, opened
 from divulge.files.tables.source import Source
 from divulge.files.tables.values import values_of
@@ -25,8 +26,19 @@ LINES = (".txt", ".list")
 NOISY = "noisy"
 """What people write who want the list itself to be found with noise."""
 
+PUBLISHED = "divulge codebook of statistics"
+"""How the format of a codebook of published statistics begins."""
+
 OTHER = "other"
 """What an answer that is not listed counts as, where nothing else is said."""
+
+
+class Listed(dict[str, list[Hashable]]):
+    """Answers by column, and the file that they were read from: a codebook says what its list was paid with."""
+
+    def __init__(self, lists: Mapping[str, list[Hashable]], book: Mapping[str, Any]) -> None:
+        super().__init__(lists)
+        self.book = book
 
 
 @dataclass(frozen=True)
@@ -38,15 +50,18 @@ class Answers:
     listed : {column: the texts of its answers, with what others count as, and the label of a missing one}
     others : {column: what an answer that is not listed, or none, counts as}
     null_as : label of a missing value, or None where it counts as any other that is not listed
+    bought : {"epsilon", "delta"} of the publications that named the answers with noise, or None
     """
 
     listed: Mapping[str, tuple[str, ...]]
     others: Mapping[str, str]
     null_as: str | None = None
+    bought: Mapping[str, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a receipt says of it."""
-        return {"from": "list", "other": list(self.others.values())}
+        paid = {} if self.bought is None else {"bought": dict(self.bought)}
+        return {"from": "list", "other": list(self.others.values()), **paid}
 
     @classmethod
     def of(cls, request: Release) -> "Answers | None":
@@ -62,7 +77,7 @@ class Answers:
                                       "not listed")  # fmt: skip
             texts = {name: tuple(map(str, found[name])) for name in columns}
         else:
-            texts = _named(request)
+            found, texts = {}, _named(request)
         null_as = None if request.null_as is None else str(text_of(request.null_as))
         others = {name: request.other or _other(several) for name, several in texts.items()}
         for name, several in texts.items():
@@ -75,7 +90,7 @@ class Answers:
         more = () if null_as is None or request.values is None else (null_as,)
         return cls(
             {name: tuple(dict.fromkeys([*several, others[name], *more])) for name, several in texts.items()},
-            others, null_as,
+            others, null_as, _bought(getattr(found, "book", {}), columns),
         )  # fmt: skip
 
     def kinds(self, schema: Any) -> dict[str, Any]:
@@ -161,7 +176,8 @@ def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]
     if only is not None and isinstance(given, (list, tuple)):
         return {only: _listed(only, given)}
     if isinstance(given, Mapping):
-        return {str(column): _listed(str(column), values) for column, values in given.items()}
+        lists = {str(column): _listed(str(column), values) for column, values in given.items()}
+        return Listed(lists, getattr(given, "book", {}))
     if not isinstance(given, (str, os.PathLike)):
         raise DivulgeError.of(
             "values", "be {column: list of values} or a file of that", "it", f"a {type(given).__name__}"
@@ -182,7 +198,18 @@ def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]
             return {only: _listed(only, found)}
         if not isinstance(found, dict):
             raise DivulgeError('must hold an object such as {"race": ["White", ...]}.')
-        return {column: _listed(column, values) for column, values in _codebook(found).items()}
+        return Listed({column: _listed(column, values) for column, values in _codebook(found).items()}, found)
+
+
+def _bought(book: Mapping[str, Any], columns: Sequence[str]) -> dict[str, float] | None:
+    """Return what naming the answers of columns was paid with, by a codebook: the most of any; None where nothing."""
+    if not str(book.get("format", "")).startswith(PUBLISHED):
+        return None
+    parts = [one for one in book.get("columns", ()) if isinstance(one, Mapping) and one.get("column") in columns]
+    paid = [one["bought"] for one in parts if "bought" in one]
+    if not all(fits(one, {"epsilon": level, "delta": level}) for one in paid):
+        raise DivulgeError.of("values", "be a codebook as it was written", "what its list was paid with", "another")
+    return {kind: max(float(one[kind]) for one in paid) for kind in ("epsilon", "delta")} if paid else None
 
 
 def _codebook(found: dict[str, Any]) -> dict[str, Any]:

@@ -75,6 +75,11 @@ def _refuse_together(receipt: Any) -> None:
     single = not others and first.times == 1 and first.spent.channel is not None
     if many < 1:
         raise contradiction("the number of all releases", many, "1 at least")
+    if {"adp", "delta"} & stated.keys():
+        if not stated.get("adp", -1.0) >= own["ldp"] * (1 - ROUNDING):
+            raise contradiction("adp of all releases together", stated.get("adp"), own["ldp"])
+        if not 0 < stated.get("delta", 0.0) < 1:
+            raise contradiction("delta of all releases together", stated.get("delta"), "above 0 and below 1")
     for kind in stated.keys() & {"pml", "pmc"}:
         least = own.get(kind, 0.0) if single else 0.0
         if not least * (1 - ROUNDING) <= stated[kind] <= whole * (1 + ROUNDING):

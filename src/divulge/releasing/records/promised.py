@@ -169,7 +169,15 @@ def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str
             whole[kind] = min(*others, total)
     priors = [spent.prior if prior is None else prior for spent in releases]
     concentrated = added([beside[0] ** 2 / 2, *(part["zcdp"] for part in parts)])
-    return _with_aggregates(whole, concentrated, aggregates, [known for known in priors if known is not None])
+    whole = _with_aggregates(whole, concentrated, aggregates, [known for known in priors if known is not None])
+    return whole | (_approximate(releases) if math.isinf(whole["ldp"]) else {})
+
+
+def _approximate(releases: Sequence[Spent]) -> dict[str, Fraction | float]:
+    """Return {"adp": epsilon, "delta": delta} that hold for all releases together, where one is approximate."""
+    delta = added(spent.adp[1] for spent in releases if spent.adp is not None)
+    epsilon = approximately_together(releases, delta) if 0 < delta < 1 else math.inf
+    return {"adp": epsilon, "delta": delta} if math.isfinite(epsilon) else {}
 
 
 def approximately_together(releases: Sequence[Spent], delta: Fraction | float) -> Fraction | float:

@@ -37,7 +37,8 @@ RECEIPT: Form = {
     "together?": (None, {"releases": whole, "guarantees": {"*": (level, {"*": level})}}),
     "protects?": {"person": (None, str), "rows_per_person": (None, whole), "one_answer?": bool, "people?": whole,
                   "squares?": whole},
-    "answers?": {"from": ("list", "table", "any"), "other?": [str]},
+    "answers?": {"from": ("list", "table", "any"), "other?": [str],
+                 "bought?": {"epsilon": level, "delta": level}},
     "about?": (None, {"variable": (None, str), "counted": bool, "values": [str], "asked": [str],
                       "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}], "always": level}),
     "guarantees": {"ldp": level, "*": level}, "mechanisms": Some((MECHANISM, ORACLE, PLACED)),
@@ -84,7 +85,7 @@ class Receipt(Record):
     answers : dict
         {"from": "list" where the answers that there can be were listed by a list, a mechanism or a prior, "table" where
         those of the column were taken, or "any" where any text goes through; "other": what one that is not listed
-        counts as, by column}.
+        counts as, by column; "bought": {"epsilon", "delta"} of the publication that named them with noise}.
     about : dict or None
         Of another variable that is protected: "variable", its column; "counted", whether the law of both is from this
         table; "values"; "asked"; "guarantees" {"pml", "pmc"} in nats, rounded up; "off" [{"radius", "pml"}] where each

@@ -86,8 +86,12 @@ def totals(
 def worst(several: Sequence[Total]) -> dict[str, Fraction | float]:
     """Return a total that holds for all of whom there is one: ldp bounds what one of them lacks."""
     kinds = dict.fromkeys(kind for one in several for kind in one)
-    return {kind: max(one.get(kind, _of_ldp(kind, one["ldp"])) for one in several) for kind in kinds}
+    whole = {kind: max(one.get(kind, _of_ldp(kind, one["ldp"])) for one in several) for kind in kinds}
+    useless = math.isinf(whole.get("adp", 0))
+    return {kind: value for kind, value in whole.items() if not (useless and kind in ("adp", "delta"))}
 
 
 def _of_ldp(kind: str, ldp: Fraction | float) -> Fraction | float:
+    if kind == "delta":
+        return 0
     return ldp**2 / 2 if kind == "zcdp" else ldp

@@ -37,7 +37,7 @@ from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements.voice import Voice
 from divulge.staging import recover
 from divulge.ties import RELATIVE, falling, first_largest, first_smallest
-from divulge.units import Unit, nats_per
+from divulge.units import Unit, levels_in, nats_per
 
 MOST_COMPARED = 32
 """Up to so many secrets the named mechanisms are tuned for a comparison."""
@@ -477,4 +477,4 @@ def _head(receipt: Receipt, unit: Unit) -> dict[str, Any]:
 
 
 def _levels(found: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
-    return {kind: level if level == "inf" else level / nats_per(unit) for kind, level in found.items()}
+    return levels_in(found, unit)

@@ -219,7 +219,14 @@ def _statistics_column(found: Published, name: str, voice: Voice) -> dict[str, A
     cells = {kind: _cell(found, note, name) for kind, note in (("other", "note_other"), ("missing", "note_no_answer"))}
     own = {OTHER, NO_ANSWER} & {label for label in cells.values() if label}  # others may be listed too
     values = [value for value in found.table[name].unique().to_pylist() if value is not None]
-    return {**made, "values": [value for value in values if value not in own], **cells}
+    return {**made, "values": [value for value in values if value not in own], **cells, **_bought(found, name)}
+
+
+def _bought(found: Published, column: str) -> dict[str, Any]:
+    """Return what naming the values of a column by noise was paid with, where they were so named."""
+    named = any(one.name == "note_threshold" or (one.name == "note_keys" and column in one.values["columns"])
+                for one in found.notes)  # fmt: skip
+    return {"bought": dict(found.guarantees["adp"])} if named and "adp" in found.guarantees else {}
 
 
 def _cell(found: Published, note: str, column: str) -> str | None:

@@ -102,6 +102,12 @@ SENTENCES: dict[str, str] = {
     "list_other_there":
         "Which answers there can be was listed beforehand, whoever gave them. A true answer that is not in the list "
         "counts as {labels}.",
+    "list_bought":
+        "Which answers there can be was named with noise in a publication from such a table, which is paid for: it has "
+        "a promise of its own, a factor of at most {times} and a slack of at most {slack}. What both tell about a "
+        "person adds up.",
+    "bought_other": "A true answer that is not in the list, or none, counts as {labels}.",
+    "bought_other_there": "A true answer that is not in the list counts as {labels}.",
     "q_occurs": "Which answers occur?",
     "occurs_all": "Each of these answers can be said, and no true answer is missing: {labels}.",
     "occurs_blank":
@@ -197,6 +203,9 @@ SENTENCES: dict[str, str] = {
     "together":
         "There have been releases of this column before. Together with this one there are {releases}, and all of "
         "them together may change the odds by {times} times.",
+    "together_slack":
+        "There have been releases of this column before. Together with this one there are {releases}, and all of "
+        "them together may change the odds by {times} times, with a slack of at most {slack}.",
     "together_row": "This is about one row, as the promise is, and not about a person with several.",
     "together_void":
         "There have been releases of this column before. Together with this one there are {releases}, and there "

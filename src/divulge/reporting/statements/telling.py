@@ -13,6 +13,7 @@ from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements.facts import USELESS, Facts, exp
 from divulge.reporting.statements.parts import Grid, Head, Para, Part, People
 from divulge.reporting.statements.promised import assumption, promised, times, typed
+from divulge.reporting.statements.promised import chance as chance_of
 from divulge.reporting.statements.voice import BASE, Label, Text, Voice
 
 MOST_ROWS = 12
@@ -35,8 +36,13 @@ def together_text(voice: Voice, receipt: Receipt) -> Text:
     factor = exp(found["guarantees"]["ldp"])
     many = voice.number(found["releases"], 0)
     if factor >= USELESS:
-        return voice.say("together_void", releases=many)
-    said = voice.say("together", releases=many, times=times(voice, factor))
+        factor = exp(found["guarantees"].get("adp", math.inf))
+        if factor >= USELESS:
+            return voice.say("together_void", releases=many)
+        slack = chance_of(voice, found["guarantees"]["delta"])
+        said = voice.say("together_slack", releases=many, times=times(voice, factor), slack=slack)
+    else:
+        said = voice.say("together", releases=many, times=times(voice, factor))
     rows = receipt.protects.get("rows_per_person") is None and not receipt.protects.get("one_answer")
     return (*said, " ", *voice.say("together_row")) if rows else said
 
@@ -187,8 +193,13 @@ def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
     if receipt.answers["from"] != "list":
         found.append(voice.say("list_from_data" if receipt.answers["from"] == "table" else "list_any"))
     if others := list(dict.fromkeys(receipt.answers.get("other", ()))):
-        found.append(voice.say("list_other" if receipt.null_as is None else "list_other_there",
-                               labels=voice.listed(others)))  # fmt: skip
+        name = "list_other" if receipt.null_as is None else "list_other_there"
+        bought = receipt.answers.get("bought")
+        if bought is not None:
+            told = {"times": times(voice, exp(bought["epsilon"])), "slack": chance_of(voice, bought["delta"])}
+            found.append(voice.say("list_bought", **told))
+            name = name.replace("list_", "bought_")
+        found.append(voice.say(name, labels=voice.listed(others)))
     return found
 
 
