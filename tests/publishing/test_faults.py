@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -117,3 +118,22 @@ def test_a_retry_after_a_refusal_costs_nothing(source: Path, tmp_path: Path) -> 
     with pytest.raises(dv.DivulgeError, match="budget"):
         dv.publish(source, dv.Count("x"), tmp_path / "more.csv", values_from_data=True, ledger=book, **how)
     assert not (tmp_path / "more.csv").exists()
+
+
+def test_a_publish_that_fails_never_counts_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    how: dict[str, Any] = {"guarantee": "dp=1", "values": {"a": ["x", "y"]}, "per_row": True}
+    how |= {"ledger": tmp_path / "l.sqlite", "source_name": "t"}
+    people, said = pa.table({"a": ["x", "y"] * 20}), list[str]()
+    dv.publish(people, [dv.Count("a")], tmp_path / "1.csv", **how)
+
+    def failing(*_: Any) -> Any:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as change:
+        change.setattr(sys.modules["divulge.publishing.publish"], "carried_out", failing)
+        with pytest.raises(OSError, match="full"):
+            dv.publish(people, [dv.Count("a")], tmp_path / "2.csv", warn=said.append, **how)
+    assert said
+    assert not any("this one included" in sentence for sentence in said)
+    dv.publish(people, [dv.Count("a")], tmp_path / "2.csv", warn=said.append, **how)
+    assert any("2 releases" in sentence and "this one included" in sentence for sentence in said)

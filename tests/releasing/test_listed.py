@@ -184,3 +184,10 @@ def test_a_list_that_noise_named_is_said_to_be_bought_and_both_add_up(tmp_path: 
     book.write_text(json.dumps(found))
     with pytest.raises(dv.DivulgeError, match="be a codebook as it was written"):
         dv.release(people, column="faith", guarantee="ldp=1", values=book)
+
+
+def test_a_frame_of_several_kinds_names_its_column() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(dv.DivulgeError, match=r"column 'faith' is of several"):
+        dv.release(pandas.DataFrame({"faith": ["none", 1, 2.5]}), column="faith", guarantee="ldp=1")
+    assert dv.open_table(pandas.DataFrame({"faith": ["none", None]})).rows == 2

@@ -172,10 +172,13 @@ def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[s
         asks, table, promised, lambda key: known(key, promised.columns),
         lambda person, other: most_of(table, person, other),
     ) as entry:  # fmt: skip
+        before = promised.told
         promised = replace(promised, notes=(*promised.notes, *_together(entry)))
-        for sentence in (*promised.told, *entry.private):
+        for sentence in (*before, *entry.private):
             warn(sentence)
         done = carried_out(made, promised, outputs, request, entry, papers, warn)
+        for sentence in promised.told[len(before) :]:  # "this one included" is true of what went out alone
+            warn(sentence)
     if request.archive is not None and outputs.table is not None:
         written = {name: outputs.paper(name) for name in PAPERS if outputs.paper(name).is_file()}
         if failed := archived(request.archive, {"table": outputs.table, **written}, force=request.force):

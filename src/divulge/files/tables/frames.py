@@ -40,8 +40,26 @@ def from_pandas(frame: Any) -> Source:
         out = table.to_pandas()
         return out.set_axis(frame.index, axis=0) if len(out.columns) == len(frame.columns) else out
 
+    _refuse_mixed(frame)
     with reading("table"):
         return from_arrow(pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(), restore)
+
+
+def _refuse_mixed(frame: Any) -> None:
+    """Refuse a column of values of several kinds, which no table on file has."""
+    pa = require("pyarrow", "tables")
+    for place, name in enumerate(frame.columns):
+        if frame.dtypes.iloc[place].kind == "O":
+            try:
+                pa.array(frame.iloc[:, place], from_pandas=True)
+            except (pa.ArrowTypeError, pa.ArrowInvalid):
+                raise DivulgeError.of(
+                    "table",
+                    "hold values of one kind in each column",
+                    f"column {str(name)!r}",
+                    "of several, or of one that no table on file has",
+                    "make them text (`.astype(str)`) or numbers.",
+                ) from None
 
 
 def from_polars(frame: Any) -> Source:
