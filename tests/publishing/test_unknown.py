@@ -40,6 +40,26 @@ def test_what_is_told_holds_for_two_values_over_all_outcomes(epsilon: float, del
     assert found.delta * math.exp(1 / found.scale) > delta
 
 
+@pytest.mark.parametrize("neighbors", ["replaced", "added"])
+def test_what_is_told_holds_for_a_person_with_values_of_their_own(neighbors: Any) -> None:
+    """Two rows of a person: in two values that nobody else has, or one; in a value that others have, or not there."""
+    found = Threshold.keeping(1.0, 0.01, Unit("who", 2, neighbors))
+    top = found.least + int(12 * found.scale)
+    others, alone = (0, 0, 5), []
+    places = [(1, 1, 0), (2, 0, 0), (1, 0, 1)]
+    for place in places:
+        other = (0, 0, 2) if neighbors == "replaced" else (0, 0, 0)
+        laws = [
+            [law(o + m, found.scale, found.least, top) for o, m in zip(others, rows, strict=True)]
+            for rows in (place, other)
+        ]
+        first, second = (np.multiply.outer(np.multiply.outer(a, b), c) for a, b, c in laws)
+        for p, q in ((first, second), (second, first)):
+            alone.append(float(np.maximum(p - math.exp(found.epsilon) * q, 0).sum()))
+    assert max(alone) <= found.delta
+    assert max(alone) == max(alone[:2]) > 0.6 * found.delta  # two values of one row each, and not one of two
+
+
 def test_the_sampler_publishes_from_the_threshold_on() -> None:
     drawn = Counter(thresholded(1.0, 5)({str(i): 4 for i in range(20_000)}).values())
     assert min(drawn) == 5
