@@ -1,6 +1,7 @@
 """Reports in other languages: the same numbers, no sentence left in English, numbers as the language writes them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ from divulge.reporting.blocks import Cards, Folded, Items, Picture, Rows, Shade,
 from divulge.reporting.reports.content import contents
 from divulge.reporting.reports.promises import sources
 from divulge.reporting.reports.report import Report
+from divulge.reporting.statements import sentences
 
 TABLE = pa.table({"x": ["a", "a", "b", "b", "c"] * 40, "y": ["u", "v", "u", "u", "w"] * 40, "z": ["k"] * 200})
 ZEROS = dv.Joint(["1/2", "1/4", "1/8", "1/8"], [["1", "0", "0"], ["1/2", "1/2", "0"], ["0", "1/2", "1/2"],
@@ -140,3 +142,12 @@ def test_the_page_says_its_language_and_the_command_asks_for_it(tmp_path: Path) 
         assert words not in page
     assert "'klingon'" in str(CliRunner().invoke(app, ["report", str(tmp_path / "o.receipt.json"), "--language",
                                                        "klingon"]).output)  # fmt: skip
+
+
+def test_no_sentence_takes_the_name_of_another() -> None:
+    """The parts are put together into one table: the second one would be said in the place of the first."""
+    parts = [getattr(sentences, name) for name in dir(sentences) if name.isupper() and name != "SENTENCES"]
+    names = Counter(name for part in parts for name in part)
+    assert len(parts) == 9
+    assert [name for name, times in names.items() if times > 1] == []
+    assert all(part.items() <= sentences.SENTENCES.items() for part in parts)

@@ -163,7 +163,7 @@ LEAKS: dict[str, str] = {
     "source_file": "from {file}",
     "note_empty":
         "{empty} of {cells} cells are empty: no upper bound on pmc and ldp, however many rows.",
-    "note_rows": "Rows are taken to be independent.",
+    "rows_apart": "Rows are taken to be independent.",
     "note_never": "Secrets and outcomes that never occurred are not in the upper bounds, and could leak more.",
 }  # fmt: skip
 """Name -> English sentence, with names in braces for what is filled in."""
