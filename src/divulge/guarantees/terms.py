@@ -86,7 +86,14 @@ class Terms(ABC):
         return self.told_by(self.sentence)
 
     def told_by(self, sentence: str, written: Callable[[str], str] = str) -> str:
-        """Return a sentence with the numbers of the guarantee in the places of their names, each as it is `written`."""
+        """Return a sentence with the numbers of the guarantee in the places of their names, each as it is `written`.
+
+        Examples
+        --------
+        >>> from divulge import PML
+        >>> PML("0.5").told_by("höchstens {epsilon}", lambda text: text.replace(".", ","))
+        'höchstens 0,5'
+        """
         values = self.values()
         shown = {
             name: promise_text(name, value) if isinstance(value, Real) else str(value) for name, value in values.items()
