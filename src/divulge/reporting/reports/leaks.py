@@ -145,13 +145,13 @@ def _measure(name: str, voice: Voice) -> str:
 
 
 def _notes(found: Audit, voice: Voice) -> list[str]:
-    """Return what a reader must know of an audit; beside what has words in all languages, how many cells are empty."""
+    """Return what a reader must know of an audit; what has no words in this language is said in English."""
     told = [f"{note[0].upper()}{note[1:]}." for note in found.notes]
     if voice.language == "en":
         return told
     empty = int((found.counts == 0).sum())
     counts = {"empty": voice.number(empty, 0), "cells": voice.number(found.counts.size, 0)}
-    known = [voice.known(note) for note in told if voice.known(note) != note]
+    known = [voice.known(note) for note in told if " empty: no upper bound" not in note]
     return [*known, *([voice.text("note_empty", **counts)] if empty else [])]
 
 
