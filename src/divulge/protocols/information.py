@@ -39,7 +39,7 @@ class Enclosed(float):
 
     @property
     def exact(self) -> bool:
-        """Whether the two ends differ by rounding alone."""
+        """Whether the two ends differ by less than 1e-12 of the number."""
         return self.upper - self.lower <= 64 * ROUNDED * max(self.upper, 1e-300)
 
     def __reduce__(self) -> tuple[Any, ...]:
