@@ -340,6 +340,10 @@ from divulge import stopping
 from divulge.cli import supervisor
 supervisor.GRACE = 0.5
 stopping.catch()
+def replaced():
+    from divulge.files.opening import replacing
+    with replacing("found.json") as stream:
+        stream.write(b"0")
 def work():
     {work}
 supervisor.supervised(work)
@@ -351,6 +355,8 @@ ENDS = {
     "pass": (0, ""),
     "os._exit(1)": (2, "error: the work ended before it was done: memory ran out, or a library failed. Nothing was"),
     "os.abort()": (2, "error: the work ended before it was done: memory ran out, or a library failed. Nothing was"),
+    "replaced(); os.abort()": (2, "memory ran out, or a library failed. Written whole: found.json.\n"),
+    "replaced(); os.unlink('found.json'); os.abort()": (2, "Nothing was published.\n"),
     "stopping.tell('publishing'); os.abort()": (2, "Nothing was published; what was drawn counts as spent"),
     "stopping.tell('publishing'); stopping.tell('published'); os.abort()": (0, "It is published"),
     "import atexit; atexit.register(os.abort); sys.exit(1)": (1, ""),
@@ -359,8 +365,9 @@ ENDS = {
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody waits")
 @pytest.mark.parametrize("work", ENDS)
-def test_every_exit_code_is_true(work: str) -> None:
-    done = subprocess.run([sys.executable, "-c", SUPERVISED.format(work=work)], capture_output=True, text=True)
+def test_every_exit_code_is_true(work: str, tmp_path: Path) -> None:
+    program = [sys.executable, "-c", SUPERVISED.format(work=work)]
+    done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path)
     code, said = ENDS[work]
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert said or not done.stderr

@@ -35,6 +35,12 @@ def tell_of(temporary: Path) -> None:
     tell(f"temporary:{os.fsencode(temporary.absolute()).hex()}")
 
 
+def tell_of_naming(temporary: Path, final: Path) -> None:
+    """Tell who waits which file gets this name next: it is there once the name is this file's."""
+    found = temporary.stat()
+    tell(f"naming:{os.fsencode(final.absolute()).hex()}:{found.st_dev}:{found.st_ino}")
+
+
 class Interrupted(KeyboardInterrupt):
     """An interrupt. Of the plain one, met where it runs text as `dataclasses` does, Python dies whoever catches it."""
 

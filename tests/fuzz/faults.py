@@ -232,8 +232,14 @@ def _problems(place: Place, line: list[str], fault: Fault | None, watched: Watch
     yield from _left(place, line, "after the next start")
     if isinstance(done, str):
         yield done
-    elif not killed and done is not None and done != (code == 0):
+    elif not killed and done is not None and done != (code == 0) and not _written(line, err):
         yield f"ends with exit code {code}, and it is {'' if done else 'not '}published"
+
+
+def _written(line: list[str], err: str) -> bool:
+    """Say whether the error names what was written, as that of a mechanism that could not be printed too."""
+    made = _made(line)
+    return line[0] == "design" and made is not None and f"Written whole: {made}." in err
 
 
 def _recover(place: Place) -> None:

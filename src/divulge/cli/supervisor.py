@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from divulge import children, stopping
+from divulge.errors import printable
 
 GRACE = 10.0
 """Seconds that the work has to clean up after a signal, before it is killed; what is being published is waited for."""
@@ -120,7 +121,7 @@ def _watch(child: int, heard: int, heeded: set[int]) -> int:
     if words[-2:-1] == ["exit"]:
         return int(words[-1])
     published = _settled(words) or "published" in words
-    there = _THERE if published else _SPENT if "publishing" in words else _NOTHING
+    there = _THERE if published else _SPENT if "publishing" in words else _written(words) or _NOTHING
     said = f"interrupted. {there}" if asked < math.inf else f"error: {_EARLY} {there}"
     with contextlib.suppress(OSError):
         os.write(2, f"{said}\n".encode())
@@ -171,6 +172,20 @@ def _settled(words: list[str]) -> bool:
     told = [name for kind, _, name in (word.partition(":") for word in words) if kind == "temporary"]
     complete = [staging.settle(Path(os.fsdecode(bytes.fromhex(name)))) for name in told]
     return any(complete)
+
+
+def _written(words: list[str]) -> str:
+    """Say which files were written whole before the end, such as the mechanism that was to be printed too."""
+    whole = list[str]()
+    for kind, _, name in (word.partition(":") for word in words):
+        if kind == "naming":
+            path, *identity = name.split(":")
+            final = Path(os.fsdecode(bytes.fromhex(path)))
+            with contextlib.suppress(OSError):
+                found = final.lstat()
+                if [str(found.st_dev), str(found.st_ino)] == identity:
+                    whole.append(printable(final.name))
+    return f"Written whole: {', '.join(dict.fromkeys(whole))}." if whole else ""
 
 
 def _words(heard: int) -> list[str]:

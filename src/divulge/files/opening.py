@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from divulge import staging
+from divulge import staging, stopping
 from divulge.errors import DivulgeError, InputFileError, MissingExtraError, did_you_mean, printable
 from divulge.files.settings import Limits, current
 
@@ -218,6 +218,7 @@ def replacing(path: PathLike, *, private: bool = False, force: bool = True) -> G
                 stream.flush()
                 os.fsync(stream.fileno())
             refuse_taken(target, force)
+            stopping.tell_of_naming(temporary, target)
             os.replace(temporary, target)
 
 
