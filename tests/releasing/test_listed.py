@@ -191,3 +191,20 @@ def test_a_frame_of_several_kinds_names_its_column() -> None:
     with pytest.raises(dv.DivulgeError, match=r"column 'faith' is of several"):
         dv.release(pandas.DataFrame({"faith": ["none", 1, 2.5]}), column="faith", guarantee="ldp=1")
     assert dv.open_table(pandas.DataFrame({"faith": ["none", None]})).rows == 2
+
+
+def test_a_table_with_a_column_of_answers_is_a_list(tmp_path: Path) -> None:
+    listed, other = tmp_path / "faiths.csv", tmp_path / "source.csv"
+    listed.write_text("faith,group\n" + "".join(f"{faith},g\n" for faith in ("none", "catholic", "sikh")))
+    other.write_text("faith\nnone\nnone\n")
+    people = table(NEIGHBORS["the last one is"])
+    asked: dict[str, Any] = {"column": "faith", "guarantee": "ldp=1", "per_row": True}
+    by_file, by_hand = (
+        dv.release(people, values=values, **asked) for values in (listed, {"faith": ["none", "catholic", "sikh"]})
+    )
+    assert by_file.mechanisms[0].channel == by_hand.mechanisms[0].channel
+    with pytest.raises(dv.DivulgeError, match="a column that lists every value once"):
+        dv.release(people, values=other, **asked)
+    (tmp_path / "faiths.json").write_text("none, sikh")
+    with pytest.raises(dv.InputFileError, match=r"faiths\.json: must be JSON, such as .*, or a table or text"):
+        dv.release(people, values=tmp_path / "faiths.json", **asked)

@@ -96,7 +96,8 @@ class Release(Request):
     values: Annotated[
         Any,
         Option(
-            'The answers there can be: a JSON list, {"C": [...]} or a codebook. Else they are taken from the table.',
+            'The answers there can be: a table with a column C of them, text with one a line, JSON {"C": [...]} or a '
+            "codebook. Else they are taken from the table.",
             metavar="FILE",
         ),
     ] = None

@@ -15,13 +15,17 @@ from divulge.extras import require
 from divulge.files.forms import fits, level
 from divulge.files.opening import naming, opened
 from divulge.files.tables.source import Source
+from divulge.files.tables.table import OPENERS, open_table
 from divulge.files.tables.values import values_of
 from divulge.model.labels import key_of, label_of, text_of
 from divulge.releasing.column import Release
 from divulge.releasing.drawing.coding import Alphabet, components, dictionary_of, finder
 
-LINES = (".txt", ".list")
+LINES = {".txt", ".list"}
 """Endings of files that list one value a line."""
+
+_AN_OBJECT = '{"race": ["White", ...]}'
+_OR = ", or a table or text whose name says what it is (.csv, .txt)."
 
 NOISY = "noisy"
 """What people write who want the list itself to be found with noise."""
@@ -73,8 +77,8 @@ class Answers:
             found = read_values(request.values, columns[0] if len(columns) == 1 else None)
             lacking = [name for name in columns if name not in found]
             if lacking:
-                raise DivulgeError.of("values", "list the answers of every released column", f"column {lacking[0]!r}",
-                                      "not listed")  # fmt: skip
+                raise DivulgeError.of("values", "list the answers of every released column, each once",
+                                      f"column {lacking[0]!r}", "not listed")  # fmt: skip
             texts = {name: tuple(map(str, found[name])) for name in columns}
         else:
             found, texts = {}, _named(request)
@@ -169,7 +173,7 @@ def _named(request: Release) -> dict[str, tuple[str, ...]]:
 
 
 def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]]:
-    """Return {column: values} from a mapping, or from a JSON file of one or a codebook of a released column.
+    """Return {column: values} from a mapping, or a file of one: JSON, a table with a column of answers, a codebook.
 
     A list alone, or a text file with one value a line, is that of the column `only`.
     """
@@ -189,16 +193,42 @@ def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]
             "--guarantee adp=0.5:1e-6 --null-as missing -o list.csv` tells the answers that occur often, and "
             "--values list.codebook.json (values='list.codebook.json') takes them.",
         )  # fmt: skip
+    if Path(given).suffix.lower() in OPENERS.keys() - LINES:
+        return _of_table(given)
     with opened(given) as stream, naming(Path(given).name):
         if only is not None and Path(given).suffix.lower() in LINES:
             lines = stream.read().decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
             return {only: _listed(only, lines)}
-        found = json.loads(stream.read())
+        try:
+            found = json.loads(stream.read())
+        except ValueError:
+            raise DivulgeError("must be JSON, such as " + _AN_OBJECT + _OR) from None
         if only is not None and isinstance(found, list):
             return {only: _listed(only, found)}
         if not isinstance(found, dict):
-            raise DivulgeError('must hold an object such as {"race": ["White", ...]}.')
+            raise DivulgeError("must hold an object such as " + _AN_OBJECT + ".")
         return Listed({column: _listed(column, values) for column, values in _codebook(found).items()}, found)
+
+
+def _of_table(given: Any) -> dict[str, list[Hashable]]:
+    """Return {column: its cells, but for empty ones} of a file with a table, whose columns are lists of answers.
+
+    A column in which a value stands twice is no list: a table that is to go out names nothing beforehand.
+    """
+    source = open_table(given)
+    lists: dict[str, list[Hashable]] = {name: [] for name in source.schema.names}
+    for batch in source.stream(source.schema.names, ()):
+        for name, cells in lists.items():
+            cells += [value for value in values_of(batch.column(name)) if value is not None]
+    with naming(source.name):
+        lists = {name: _listed(name, cells) for name, cells in lists.items() if cells and _once(cells)}
+        if not lists:
+            raise DivulgeError("must have a column that lists every value once.")
+        return lists
+
+
+def _once(cells: Sequence[Hashable]) -> bool:
+    return len(set(map(text_of, cells))) == len(cells)
 
 
 def _bought(book: Mapping[str, Any], columns: Sequence[str]) -> dict[str, float] | None:
