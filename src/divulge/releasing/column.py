@@ -78,6 +78,14 @@ class Release(Request):
         Any,
         Option("With --grid: the public region, SOUTH,WEST,NORTH,EAST in degrees, or LOW,HIGH.", metavar="REGION"),
     ] = None
+    quarters: Annotated[
+        Any,
+        Option(
+            "With --grid: a public table of who lives where, with columns quarter, people, and latitude and longitude "
+            "of its middle, called as those of the table.",
+            metavar="FILE",
+        ),
+    ] = None
     purpose: Annotated[
         str, Option("statistics: best estimates; record: each row as often right as can be; information.")
     ] = "statistics"
@@ -186,6 +194,8 @@ class Release(Request):
         if len(self.columns) > 2:
             raise DivulgeError.of("column", "be latitude and longitude, or one number", "their number",
                                   str(len(self.columns)))  # fmt: skip
+        if self.quarters is not None and len(self.columns) != 2:
+            raise DivulgeError.of("quarters", "come with latitude and longitude", "it", "given with one column")
         self._check_usual("grid", {"protocol": None, "values": None, "other": None, "prior": None, "null_as": None})
 
     def _check_usual(self, beside: str, more: dict[str, Any]) -> None:
@@ -217,7 +227,7 @@ class Release(Request):
     @property
     def about_distance(self) -> bool:
         """Whether cells are laid over a region, and the guarantee is about their distance."""
-        return self.grid is not None or self.box is not None
+        return self.grid is not None or self.box is not None or self.quarters is not None
 
     @property
     def kept(self) -> tuple[Guarantee, ...]:

@@ -96,6 +96,8 @@ def release(
     grid, box : text; (south, west, north, east) in degrees, (low, high), or text of them, optional
         With a guarantee such as "metric=1/km": the side of a cell and the public region. Latitude and longitude, or one
         number, are snapped to a cell, moved by exact noise, clamped, and go out as the middle of a cell.
+    quarters : table or its file, list of [name, latitude, longitude, people], optional
+        Who lives where, which is public: the statement says what a point makes of each quarter.
     purpose : "statistics", "record" or "information"
         Estimates of least variance, from which frequencies can be estimated; each row as often right as can be; as much
         information as can be.

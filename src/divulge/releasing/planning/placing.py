@@ -5,11 +5,15 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.exact import as_float
+from divulge.files.opening import columns_exist, naming
+from divulge.files.tables.table import open_table
+from divulge.files.tables.values import values_of
 from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.model.metrics.geography import Box
 from divulge.model.metrics.quantities import quantity
 from divulge.releasing.column import Release
 from divulge.releasing.records.ran.placed import MetricNoise
+from divulge.releasing.records.ran.quarters import Quarter, read_quarters
 
 RATES = (Fraction(1, 10**6), Fraction(10**6))
 """What the rate times the side of a cell lies between: noise stays within some million cells, and is no constant 0."""
@@ -27,9 +31,27 @@ def noise_for(choice: Release) -> MetricNoise:
     places = len(choice.columns) == 2
     step = side(choice.grid, unit, places)
     region = region_of(choice.box, unit, places)
-    made = MetricNoise.of(choice.columns, rate, unit, step, region)
+    made = MetricNoise.of(choice.columns, rate, unit, step, region, quarters_of(choice))
     require_sizes(made.a, made.size)
     return made
+
+
+def quarters_of(choice: Release) -> tuple[Quarter, ...]:
+    """Return who lives where, from a public table with columns quarter, people, and those of the places; or a list."""
+    given = choice.quarters
+    if given is None:
+        return ()
+    if isinstance(given, (list, tuple)):
+        return read_quarters(given)
+    source, names = open_table(given), ("quarter", *choice.columns, "people")
+    with naming(source.name):
+        columns_exist(source.schema.names, names)
+        rows = [
+            row
+            for batch in source.stream(names, ())
+            for row in zip(*(values_of(batch.column(name)) for name in names), strict=True)
+        ]
+        return read_quarters([[str(name), *rest] for name, *rest in rows])
 
 
 def rate_of(choice: Release) -> tuple[Fraction, str]:

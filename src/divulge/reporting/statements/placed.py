@@ -7,15 +7,20 @@ from typing import Any
 
 from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.ran.placed import MetricNoise
+from divulge.releasing.records.ran.quarters import beliefs
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements import telling
 from divulge.reporting.statements.facts import USELESS, WithoutMatrix
 from divulge.reporting.statements.parts import Grid, Head, Map, Para, Part
 from divulge.reporting.statements.promised import times
-from divulge.reporting.statements.voice import Text, Voice, plain
+from divulge.reporting.statements.voice import Label, Text, Voice, plain
 
 APART = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 """Distances, as multiples of 1 over the rate, for which it is said what odds become."""
+
+
+MOST_QUARTERS = 10
+"""Quarters that a statement names: those of which a point can say most."""
 
 
 class PlaceFacts(WithoutMatrix):
@@ -131,9 +136,30 @@ def _apart(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
                      (voice.rounded(after, ROUND_CEILING, 3),)))  # fmt: skip
     header = tuple(voice.say(name) for name in ("t_apart", "t_odds", "t_hundred"))
     found: list[Part] = [Head(voice.say(_named(facts, "q_places_apart"))), Grid(header, tuple(rows), ())]
+    found += _quarters(facts, voice)
     if facts.mechanism.box is not None:
         found += [Para(voice.say("places_apart")), Para(voice.say("places_alone"))]
     return found
+
+
+def _quarters(facts: PlaceFacts, voice: Voice) -> list[Part]:
+    """Return what a point says to somebody who knows who lives where: the quarters that can be told most surely."""
+    noise = facts.mechanism
+    if not noise.quarters or noise.box is None:
+        return []
+    before, after = beliefs(noise.quarters, noise.box, noise.step, float(facts.total))
+    rows = [
+        ((Label(noise.quarters[i].name),), (_of_thousand(voice, before[i]),), (_of_thousand(voice, after[i]),))
+        for i in sorted(range(len(before)), key=lambda i: -after[i])[:MOST_QUARTERS]
+    ]
+    header = tuple(voice.say(name) for name in ("t_quarter", "t_lives", "t_seen"))
+    said = voice.say("places_quarters", quarters=voice.number(len(before), 0), shown=voice.number(len(rows), 0))
+    return [Para(said), Grid(header, tuple(rows), ())]
+
+
+def _of_thousand(voice: Voice, share: float) -> str:
+    """Return a share of 1,000, rounded up."""
+    return voice.rounded(1000 * float(share), ROUND_CEILING, 3)
 
 
 def _knows(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,8 +18,9 @@ from divulge.releasing.planning.assumed import Assumed
 from divulge.releasing.records.levels import refuse_levels
 from divulge.releasing.records.promised import Spent
 from divulge.releasing.records.ran.mechanism import HEAD, Ran, read_head
+from divulge.releasing.records.ran.quarters import Quarter, read_quarters
 
-PLACED: Form = HEAD | {"metric": {"rate": str, "unit": str, "step": str, "region": [float]}}
+PLACED: Form = HEAD | {"metric": {"rate": str, "unit": str, "step": str, "region": [float], "quarters?": [list]}}
 """What noise about a distance on record is made of."""
 
 SUMMED = 50
@@ -47,6 +48,7 @@ class MetricNoise(Ran):
     guarantees : {"ldp": rate times the largest distance}
         In nats, rounded up.
     times, person : as of a matrix
+    quarters : who lives where, which is public; empty where nothing is said of it
     """
 
     columns: tuple[str, ...]
@@ -58,12 +60,16 @@ class MetricNoise(Ran):
     guarantees: Mapping[str, float]
     times: int = 1
     person: str | None = None
+    quarters: tuple[Quarter, ...] = ()
 
     @classmethod
-    def of(cls, columns: tuple[str, ...], rate: Fraction, unit: str, step: Fraction, region: Any) -> "MetricNoise":
+    def of(
+        cls, columns: tuple[str, ...], rate: Fraction, unit: str, step: Fraction, region: Any,
+        quarters: tuple[Quarter, ...] = (),
+    ) -> "MetricNoise":  # fmt: skip
         """Return the noise on columns with its level."""
-        made = cls(columns, rate, unit, step, tuple(map(float, region)), Assumed(), {})
-        return cls(columns, rate, unit, step, made.region, Assumed(), made.computed)
+        made = cls(columns, rate, unit, step, tuple(map(float, region)), Assumed(), {}, quarters=quarters)
+        return replace(made, guarantees=made.computed)
 
     name = "planar geometric noise"
 
@@ -118,7 +124,11 @@ class MetricNoise(Ran):
 
     def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
         """Return what JSON can hold of it."""
-        metric = {"rate": str(self.rate), "unit": self.unit, "step": str(self.step), "region": list(self.region)}
+        metric: dict[str, Any] = {
+            "rate": str(self.rate), "unit": self.unit, "step": str(self.step), "region": list(self.region)
+        }  # fmt: skip
+        if self.quarters:
+            metric["quarters"] = [one.to_list() for one in self.quarters]
         return {**self._head(keeper), "metric": metric}
 
     @classmethod
@@ -128,7 +138,8 @@ class MetricNoise(Ran):
             raise DivulgeError.of("mechanism", "have all its parts, each of its kind", "a part", "missing or malformed")
         metric = found["metric"]
         rate, step = rational(metric["rate"]), rational(metric["step"])
-        made = cls(rate=rate, unit=metric["unit"], step=step, region=tuple(metric["region"]), **read_head(found))
+        made = cls(rate=rate, unit=metric["unit"], step=step, region=tuple(metric["region"]), **read_head(found),
+                   quarters=read_quarters(metric.get("quarters", ())))  # fmt: skip
         refuse_levels(made)
         return made
 

@@ -35,6 +35,12 @@ PLACES: dict[str, str] = {
     "places_apart":
         "In a part that is so far across, odds between two spots of it change by no more than that; which of two parts "
         "that are far apart somebody was in can be told.",
+    "t_quarter": "Quarter",
+    "t_lives": "of 1,000 people, so many live there",
+    "t_seen": "a point makes of that at most",
+    "places_quarters":
+        "For somebody who knows how many people live in each of {quarters} quarters, and nothing else, a point says at "
+        "most this of whether somebody was where a quarter has its middle. The {shown} that can be told most surely:",
     "places_alone":
         "The protection is that of the empty cells around: somebody who lives alone in the circle is not found by the "
         "point, but by whoever knows that nobody else is there.",
