@@ -307,7 +307,8 @@ def noise_without_end(rng: np.random.Generator) -> None:
     reach = int(14 * sigma) + 4
     total = mp.fsum(mp.exp(-(mp.mpf(k) ** 2) / v) for k in range(-reach, reach + 1))
     under = {
-        k: mp.exp(-(mp.mpf(k - shift) ** 2) / v) / total for k in range(-int(alpha * shift) - reach, shift + reach)
+        k: mp.exp(-(mp.mpf(k - shift) ** 2) / v) / total
+        for k in range(-int(alpha * shift) - reach, shift + int(alpha * shift) + reach)
     }
     pairs = [((1 - rate) * q + rate * mp.exp(-(mp.mpf(k) ** 2) / v) / total, q) for k, q in under.items()]
     mechanism = dv.dp.DiscreteGaussianMechanism(sigma, shift)
