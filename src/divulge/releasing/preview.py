@@ -268,7 +268,7 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
     values, other, rule_out, null_as, raise_small, time_limit, person, one_answer, rows_per_person, per_row, engine,
     unit, delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks, limits
         As for `release`.
-    protocol, grid, box : None
+    protocol, grid, box, quarters : None
         Reports, and places that are moved, are not previewed: their statement says how far they are off.
     by : str, optional
         A public column: the same for each of its values, with intervals that hold for all groups together.
