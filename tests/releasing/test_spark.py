@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
-from divulge.releasing.spark import closed, known_by, quoted
+from divulge.releasing.spark import closed, known_by, on_python, quoted
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
 
@@ -45,6 +46,18 @@ def test_a_new_session_is_reached_from_this_machine_alone() -> None:
     cluster = SparkConf(loadDefaults=False).set("spark.master", "yarn")
     closed(cluster)
     assert cluster.getAll() == [("spark.master", "yarn")]
+
+
+def test_workers_of_a_new_session_run_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without PYSPARK_PYTHON they ran whatever `python3` is: the first release ended with "no pyarrow"."""
+    monkeypatch.setenv("PYSPARK_PYTHON", "theirs")
+    session = SimpleNamespace(_sc=SimpleNamespace(pythonExec="python3"))
+    on_python(session, "/own/python")
+    assert session._sc.pythonExec == "python3"  # tests say which one
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    on_python(session, "/own/python")
+    assert session._sc.pythonExec == "/own/python"
+    on_python(SimpleNamespace(), "/own/python")  # a client of another machine
 
 
 def test_no_row_is_lost_and_no_duration_becomes_a_number(spark: Any, tmp_path: Path) -> None:
@@ -343,3 +356,24 @@ def test_a_ledger_knows_a_frame_by_the_digests_of_its_files(spark: Any, folder: 
         assert (here.rows, here.whole, here.columns) == (there.rows, there.whole, there.columns)
         assert here.hashes.tolist() == there.hashes.tolist()
         assert (here.counts.tolist(), here.alike) == (there.counts.tolist(), there.alike)
+
+
+def test_places_are_moved_by_the_workers(spark: Any, tmp_path: Path) -> None:
+    """So many stay near as the noise says: counts beyond 6 standard errors fail."""
+    rows = 4000
+    places = pa.table({"lat": [48.85] * rows, "lon": [2.35] * rows})
+    pq.write_table(places, tmp_path / "t.parquet")
+    box = (48.4, 1.7, 49.3, 3.0)
+    done = dv.release(tmp_path / "t.parquet", tmp_path / "out", column=["lat", "lon"], guarantee="metric=1/km",
+                      grid="500m", box=box, per_row=True, engine="spark", only_column=True)  # fmt: skip
+    noise = done.mechanisms[0]
+    out = pq.read_table(tmp_path / "out")
+    lat, lon = (out.column(name).to_numpy() for name in out.schema.names)
+    cells = noise.box.cells(lat, lon, noise.step) - noise.box.cells([48.85], [2.35], noise.step)
+    away = np.hypot(*cells.T)
+    x, y = np.meshgrid(np.arange(-120, 121), np.arange(-120, 121))
+    far = np.hypot(x, y)
+    weights = np.exp(-0.5 * far) / np.exp(-0.5 * far).sum()
+    for radius in (1.0, 3.0, 6.0, 10.0):
+        chance = weights[far <= radius].sum()
+        assert (away <= radius).sum() == pytest.approx(rows * chance, abs=6 * (rows * chance * (1 - chance)) ** 0.5)

@@ -172,7 +172,16 @@ def _session() -> Any:
     spark.SparkContext.getSystemProperty("spark.master")  # which starts Java, with what the site has set
     conf = spark.SparkConf()
     closed(conf)
-    return sql.SparkSession.builder.config(conf=conf).getOrCreate()
+    found = sql.SparkSession.builder.config(conf=conf).getOrCreate()
+    on_python(found, conf.get("spark.pyspark.python", None))
+    return found
+
+
+def on_python(session: Any, python: str | None) -> None:
+    """Let the workers of a new session run this Python: what its settings say of it is read by `spark-submit` alone."""
+    context = getattr(session, "_sc", None)
+    if python is not None and context is not None and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = python
 
 
 def closed(conf: Any) -> None:
