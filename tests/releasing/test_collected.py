@@ -164,6 +164,37 @@ def test_an_audit_keeps_what_ran_and_refutes_what_did_not() -> None:
         dv.audit(rows, secret="url", released="url_perturbed", mechanism=done, claim="pml=1")
 
 
+@pytest.mark.parametrize("name", LISTED)
+def test_reports_that_ignore_a_common_value_do_not_refute_a_claim(name: str) -> None:
+    """One report for all rows is 0-LDP; nine of ten rows have a value that it supports."""
+    source = pa.table({"url": ["v0"] * 9000 + VALUES * 25})
+    done = dv.release(source, column="url", guarantee="ldp=0.3", protocol=name, values=VALUES)
+    protocol = done.mechanisms[0].protocol
+    columns = [done.table[one].combine_chunks() for one in report_columns(protocol, "url_perturbed")]
+    common = supporting(protocol, *read_reports(protocol, columns), np.zeros(len(source), dtype=np.int64))
+    same = done.table.take([int(np.flatnonzero(common)[0])] * len(source))
+    found = dv.audit(
+        same.append_column("url", source["url"]),
+        secret="url",
+        released="url_perturbed",
+        mechanism=done,
+        claim="ldp=0.3",
+        confidence=1 - 1e-9,
+    )
+    assert found.measures["ldp"].lower == 0
+    assert not found.violated
+    assert found.counts[:, 0].tolist() == found.counts[::-1, 0].tolist(), (
+        "the same report is asked about the same values"
+    )
+
+
+def test_reports_of_one_value_alone_are_not_compared() -> None:
+    source = pa.table({"url": ["v0"] * 50})
+    done = dv.release(source, column="url", guarantee="ldp=1", protocol="hadamard", values=VALUES)
+    with pytest.raises(DivulgeError, match="rows with different values"):
+        dv.audit(both(done, source), secret="url", released="url_perturbed", mechanism=done)
+
+
 def test_groups_have_estimates_of_their_own() -> None:
     source = table(8000)
     source = source.append_column("sex", [["f", "m"] * 4000])

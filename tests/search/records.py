@@ -117,6 +117,26 @@ def parts_of_audits(rng: np.random.Generator) -> None:
     assert table.missing == (1, 0)
 
 
+@case("audit")
+def audits_of_reports(rng: np.random.Generator) -> None:
+    """Reports of other values than the true ones: what ran is epsilon-LDP, and 0-LDP where all become one."""
+    values, shares = list("abcdef"), rng.dirichlet(np.full(6, 0.3))
+    secret = rng.choice(6, 2000, p=shares)
+    becomes = pick(rng, [np.full(6, int(shares.argmax())), rng.permutation(6), rng.integers(0, 6, 6)])
+    if len(set(secret.tolist())) < 2:
+        return
+    epsilon = float(rng.uniform(0.1, 3))
+    name = pick(rng, ["randomized-response", "optimized-unary", "local-hashing", "hadamard"])
+    told = pa.table({"x": [values[x] for x in becomes[secret]]})
+    done = dv.release(told, column="x", guarantee=dv.LDP(epsilon), protocol=name, values=values)
+    rows = done.table.append_column("x", [[values[x] for x in secret]])
+    claim = dv.LDP(epsilon * (1 + 1e-9))
+    found = dv.audit(rows, secret="x", released="x_perturbed", mechanism=done, claim=claim, confidence=1 - 1e-9)
+    constant = len(set(becomes.tolist())) == 1
+    at_most(f"{name}, epsilon from below", found.measures["ldp"].lower, 0.0 if constant else epsilon)
+    assert not found.violated
+
+
 @case("Frequencies")
 def parts_of_frequencies(rng: np.random.Generator) -> None:
     n, rows, keep = int(rng.integers(2, 5)), int(rng.integers(50, 3000)), float(rng.uniform(0.5, 0.95))

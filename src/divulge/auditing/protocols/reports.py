@@ -1,9 +1,10 @@
 """Rows of a release through a frequency protocol: do reports support the values that they come from, as often as said?
 
-P(S_z | z) <= e^epsilon P(S_z | x) for all values x, z of an epsilon-LDP protocol and any set of reports S_z; averaged
-over z and over x, drawn as they stand in the rows, it stays true. So one half of the rows counts how often a report
-supports its own value, the other how often it supports that of another row: two independent shares whose ratio bounds
-epsilon from below, whatever ran. Of the protocol that is said to have run both shares are known, and tested.
+P(S_z | z) <= e^epsilon P(S_z | x) for all values x, z of an epsilon-LDP protocol and any set of reports S_z. So rows
+are put into pairs by chance, and of a pair with different values z and x the first report counts if it supports z,
+and the second if it supports z as well. Pair by pair the first is at most e^epsilon times as probable as the second,
+so their means are: two independent shares whose ratio bounds epsilon from below, whatever ran and however common
+values are. Of the protocol that is said to have run both shares are known, and tested.
 """
 
 from collections.abc import Sequence
@@ -28,8 +29,8 @@ SECRETS = ("its own value", "the value of another row")
 OUTCOMES = ("is supported", "is not")
 
 NOTES = (
-    "one half of the rows, drawn by chance, tells how often a report supports its own value, the other how often it "
-    "supports that of another row; rows are taken to be independent",
+    "of pairs of rows with different values, drawn by chance, one row tells how often a report supports its own value, "
+    "the other how often it supports that of another row; rows are taken to be independent",
     "rows bound epsilon from below alone: no number of rows shows what a report of a million possible values tells at "
     "most, which the protocol does",
 )
@@ -53,7 +54,7 @@ def audit_reports(
         raise DivulgeError.of("released", "be the one column of reports, as secret that of values", "they", "several")
     counts = _counted(data, oracle, secret[0], released[0], null_as)
     if not counts.sum():
-        raise DivulgeError.of("data", "have at least one row", "it", "empty")
+        raise DivulgeError.of("data", "have rows with different values, to be compared", "it", "empty, or all alike")
     protocol = oracle.protocol
     p, q = protocol.p_star, protocol.q_star
     channel = Channel([[p, 1 - p], [q, 1 - q]], SECRETS, OUTCOMES)
@@ -77,7 +78,11 @@ def audit_reports(
 
 
 def _counted(data: Any, oracle: FrequencyOracle, secret: str, released: str, null_as: Any) -> np.ndarray:
-    """Return how many reports support, and do not support, their own value, and that of another row; shape (2, 2)."""
+    """Return how many reports support, and do not support, their own value, and that of another row; shape (2, 2).
+
+    Both are asked about the same values: of rows and of other rows drawn alike, what is common would be the own value
+    oftener than another's, and reports that say nothing seem to tell.
+    """
     part, columns = ReportPart.of(oracle, null_as), report_columns(oracle.protocol, released)
     source, faults = open_table(data), Faults()
     source.require_values([secret, *columns])
@@ -91,11 +96,10 @@ def _counted(data: Any, oracle: FrequencyOracle, secret: str, released: str, nul
         reports, seeds = read_reports(oracle.protocol, [batch.column(name) for name in columns])
         refuse_foreign(oracle.protocol, reports, seeds)
         order = rng.permutation(len(codes))
-        own, other = order[: len(order) // 2], order[len(order) // 2 :]
-        partners = codes[rng.permutation(len(codes))[: len(other)]]
-        different = partners != codes[other]
-        for i, (rows, values) in enumerate(((own, codes[own]), (other[different], partners[different]))):
-            hits = int(supporting(oracle.protocol, reports[rows], seeds[rows], values).sum())
+        pairs = order[: len(order) // 2 * 2].reshape(2, -1)
+        own, other = pairs[:, codes[pairs[0]] != codes[pairs[1]]]
+        for i, rows in enumerate((own, other)):
+            hits = int(supporting(oracle.protocol, reports[rows], seeds[rows], codes[own]).sum())
             counts[i] += hits, len(rows) - hits
     faults.refuse()
     return counts
