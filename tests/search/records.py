@@ -121,11 +121,11 @@ def parts_of_audits(rng: np.random.Generator) -> None:
 def audits_of_reports(rng: np.random.Generator) -> None:
     """Reports of other values than the true ones: what ran is epsilon-LDP, and 0-LDP where all become one."""
     values, shares = list("abcdef"), rng.dirichlet(np.full(6, 0.3))
-    secret = rng.choice(6, 2000, p=shares)
+    secret = rng.choice(6, 20_000, p=shares)
     becomes = pick(rng, [np.full(6, int(shares.argmax())), rng.permutation(6), rng.integers(0, 6, 6)])
     if len(set(secret.tolist())) < 2:
         return
-    epsilon = float(rng.uniform(0.1, 3))
+    epsilon = float(rng.uniform(0.1, 5))
     name = pick(rng, ["randomized-response", "optimized-unary", "local-hashing", "hadamard"])
     told = pa.table({"x": [values[x] for x in becomes[secret]]})
     done = dv.release(told, column="x", guarantee=dv.LDP(epsilon), protocol=name, values=values)
