@@ -31,6 +31,7 @@ from divulge.designing.pricing.problem import Problem
 from divulge.designing.protecting.law import as_protected
 from divulge.designing.protecting.request import Protecting
 from divulge.designing.result import Design
+from divulge.designing.start.closed_forms import closed
 from divulge.designing.supports.correlated import About, Informed
 from divulge.designing.supports.faces import best_within
 from divulge.designing.supports.given_outcomes import Task, on_alphabet
@@ -437,7 +438,10 @@ class _Request:
         many = int(classes.size.sum())
         if effort.deadline == math.inf or many < _MANY or isinstance(objective, Informed):
             return None
-        first = first_of(Problem.of(classes, objective, limits))
+        problem = Problem.of(classes, objective, limits)
+        if self.method in (None, CLOSED) and closed(problem, effort) is not None:
+            return None  # takes no search
+        first = first_of(problem)
         weights, lifts = outcomes_of(first.mixture.weights, first.mixture.vertices, first.mixture.classes)
         started = clock.now()
         integers = rounding.certified(weights, lifts, checker, self.bits, objective.steep)

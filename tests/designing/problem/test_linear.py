@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ from support import few
 import divulge as dv
 from divulge.designing.linear.certified import unforbidden
 from divulge.designing.linear.score_program import Dual, Scoring, bound_of, solved
+from divulge.designing.linear.scores import SCORES, Score
 from divulge.designing.methods import METHODS
 from divulge.designing.polytope.limits import Limits
 
@@ -337,3 +339,28 @@ def test_a_program_that_is_too_large_for_the_time_is_not_begun(monkeypatch: pyte
     )
     found = dv.design(p, "pml=1", "pmc=0.5", utility="error", time_limit=0.1)
     assert found.bound <= found.utility == pytest.approx(1 - p.max())
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_tables_of_named_scores_are_those_of_single_entries(name: str) -> None:
+    labels = [("a", "b", "c"), (1, 2, 5.5), ("1/3", "2", "1e3"), (True, 0, 2), (Fraction(1, 3), 7, -2)]
+    score = SCORES[name]()
+    one_by_one = Score(lambda x, y: score.of(x, y), score.least, score.worst, name=score.name)
+    for targets, outcomes in itertools.product(labels, [*labels, None]):
+        try:
+            want = one_by_one.table(targets, outcomes)
+        except dv.DivulgeError as error:
+            with pytest.raises(dv.DivulgeError, match=re.escape(str(error))):
+                score.table(targets, outcomes)
+            continue
+        found = score.table(targets, outcomes)
+        assert found[0].tolist() == want[0].tolist()
+        assert found[1] == want[1]
+
+
+@pytest.mark.parametrize("guarantee", ["ldp=1", "pml=0.5", "pmc=1"])
+def test_a_closed_form_needs_no_time(guarantee: str) -> None:
+    """It is there when the time is up: what is made without a search, 1e-3 below, does not take its place."""
+    found = dv.design(["1/300"] * 300, guarantee, time_limit=0)
+    assert found.method == "closed-form"
+    assert found.relative_gap < 1e-9

@@ -80,8 +80,8 @@ class Score(Record):
 
     def _entries(self, targets: Labels, outcomes: Labels | None) -> tuple[np.ndarray, Labels]:
         if callable(self.of) and not hasattr(self.of, "__array__"):
-            names = targets if outcomes is None else outcomes
-            values = [[self.of(x, y) for y in names] for x in targets]
+            names, at_once = targets if outcomes is None else outcomes, _AT_ONCE.get(self.of)
+            values = [[self.of(x, y) for y in names] for x in targets] if at_once is None else at_once(targets, names)
         else:
             values, names = self.of, outcomes
         try:
@@ -172,6 +172,31 @@ def _absolute(x: Any, y: Any) -> float:
 
 def _squared(x: Any, y: Any) -> float:
     return (_number(x) - _number(y)) ** 2
+
+
+def _equal(targets: Labels, names: Labels) -> np.ndarray:
+    """Return 1 where labels are equal, shape (N, M)."""
+    places: dict[Hashable, list[int]] = {}
+    for column, y in enumerate(names):
+        places.setdefault(y, []).append(column)
+    out = np.zeros((len(targets), len(names)))
+    for row, x in zip(out, targets, strict=True):
+        row[places.get(x, [])] = 1.0
+    return out
+
+
+def _differences(targets: Labels, names: Labels) -> np.ndarray:
+    """Return the differences of numbers that labels are, shape (N, M)."""
+    return np.subtract.outer(*(np.array([_number(label) for label in labels]) for labels in (targets, names)))
+
+
+_AT_ONCE: dict[Any, Callable[[Labels, Labels], np.ndarray]] = {
+    _hamming: _equal,
+    _error: lambda targets, names: 1.0 - _equal(targets, names),
+    _absolute: lambda targets, names: np.abs(_differences(targets, names)),
+    _squared: lambda targets, names: _differences(targets, names) ** 2,
+}
+"""Score of two labels -> the table of all: of 2,000 secrets one by one takes seconds."""
 
 
 def _number(label: Any) -> float:

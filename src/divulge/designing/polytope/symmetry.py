@@ -56,7 +56,9 @@ class _Arcs:
 
     def cut(self, k: int, at: float) -> "_Arcs":
         """Return the same with piece k in two, the first of this length."""
-        out = _Arcs(*(np.insert(a, k, a[..., k], axis=-1) for a in (self.start, self.length, self.level, self.left)))
+        twice = np.arange(len(self.start) + 1)
+        twice[k + 1 :] -= 1
+        out = _Arcs(*(a[..., twice] for a in (self.start, self.length, self.level, self.left)))
         out.start[k + 1] += at
         out.length[k : k + 2] = at, self.length[k] - at
         return out
