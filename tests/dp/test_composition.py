@@ -759,6 +759,17 @@ def test_very_many_randomized_responses_come_near_the_normal_sum(count: int) -> 
     assert level.lower < 4.8865 < level.upper < 5.1
 
 
+@pytest.mark.parametrize(("epsilon", "count", "x"), [(0.01, 10**8, 9e4), (1e-3, 10**7, 500.0), (1.0, 10**6, 9.9e5)])
+def test_epsilons_that_no_sum_of_very_many_comes_near_have_next_to_no_delta(
+    epsilon: float, count: int, x: float
+) -> None:
+    """Below e^-(x - mean)^2 / 2 n epsilon^2 (Hoeffding), which is less than any double."""
+    found = dv.compose((dv.dp.RandomizedResponse(epsilon), count)).delta(x)
+    mean = count * epsilon * math.tanh(epsilon / 2)
+    assert (x - mean) ** 2 / (2 * count * epsilon**2) > 745
+    assert 0 <= found.lower <= found.upper < 1e-300
+
+
 def test_the_error_of_the_normal_sum_holds_where_sums_are_listed() -> None:
     """Binomial sums of few draws lie within the bound that is proved for many."""
     for epsilon, count in ((0.1, 20), (1.0, 50), (0.01, 1000), (2.0, 3)):

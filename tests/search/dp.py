@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
+from scipy import stats
 from standins import CHECKS, SUBJECTS, walked
 
 import divulge as dv
@@ -496,3 +497,19 @@ def restricted(rng: np.random.Generator) -> None:
         h = [scale * mp.mpf(float(v)) for v in feature[:, 0]]
         gain = mp.fsum(x * v - y * (v + v * v / 4) for x, y, v in zip(a, b, h, strict=True))
         at_least("capacity_bounded, a query", one.upper * (1 + 1e-9) + 1e-9, gain)
+
+
+@case("Composition", "compose", "RandomizedResponse")
+def very_many_randomized_responses(rng: np.random.Generator) -> None:
+    """Binomial tails, from epsilons below the mean of the sum to such as it never comes near."""
+    count, spread = int(10 ** rng.uniform(5.5, 12)), float(10 ** rng.uniform(-2, 1.5))
+    epsilon = spread / math.sqrt(count)
+    mean, most = count * epsilon * math.tanh(epsilon / 2), count * epsilon
+    x = min(max(mean + spread * float(rng.normal() * 10 ** rng.uniform(-1, 2.5)), 0.0), most)
+    found = dv.compose((dv.dp.RandomizedResponse(epsilon), count)).delta(x)
+    k, p = math.floor((x / epsilon + count) / 2), 1 / (1 + math.exp(-epsilon))
+    tails = [float(stats.binom.logsf(k, count, share)) for share in (p, 1 - p)]
+    first, second = mp.exp(tails[0]), mp.exp(mp.mpf(x) + tails[1])
+    doubt = mp.mpf(10) ** -6 * first + mp.mpf(10) ** -300  # one step of k, and scipy's tails
+    at_most("delta of very many", found.lower, first - second + doubt)
+    at_least("delta of very many", found.upper, first - second - doubt)

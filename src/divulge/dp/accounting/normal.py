@@ -28,6 +28,9 @@ _ROUNDED = 1e-11
 _SURE = 1e-9
 """More than the relative rounding of a delta and of a tail of one loss, and of sums of them."""
 
+_LEAST = np.finfo(float).tiny
+"""Probabilities below are rounded by more than a share of themselves, or to 0, whose logarithm is none."""
+
 _SHARES = np.geomspace(1e-4, 0.5, 25)
 """Shares of epsilon that are tried for what is no large loss, and for what the others add. A heuristic: all hold."""
 
@@ -97,7 +100,7 @@ class OneJump:
         alone = self._total(lambda loss: loss.tail(t))
         others = self._total(lambda loss: loss.delta(epsilon * (1 - _SHARES)))
         found = self._chance(epsilon, t) + others + alone * (alone + self._chance(epsilon * _SHARES, t))
-        return min(0.0, math.log(float(found.min()) * (1 + _SURE)))
+        return min(0.0, math.log(float(found.min()) * (1 + _SURE) + _LEAST))
 
     @cached_property
     def _below(self) -> tuple[np.ndarray, np.ndarray]:
