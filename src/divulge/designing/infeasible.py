@@ -21,7 +21,7 @@ _TRIES = 160
 _MOST = 24.0
 """The largest level, in nats, that is tried: e^24 = 3e10 times likelier is no guarantee to speak of."""
 _DIGITS = 6
-"""Digits of the level that a message names: rounded up, it is at most a millionth above the least."""
+"""Digits of the level that a message names: rounded up, it is at most a hundred-thousandth above the least."""
 _LEAST = "is the least that would do"
 
 

@@ -29,6 +29,8 @@ from divulge.model.shown import Table, Tabled, promised, reached
 
 _EVALUATED = 2.0**-44
 """How far the evaluation of a utility in floating point is off, as a share of it."""
+_NOTHING = 2.0**-44
+"""How far that of a convex utility is off beside: it is made of lifts near 1, which are rounded where nothing is told."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +95,8 @@ class Design(Tabled, Record):
         for name in ("bound", "unnamed_bound"):
             bound = getattr(self, name)
             if bound is not None and not sign * self.utility <= sign * bound:  # nor does NaN
-                near = abs(self.utility - bound) <= _EVALUATED * abs(self.utility)
+                off = _EVALUATED * abs(self.utility) + (_NOTHING if isinstance(self.goal, SubConvex) else 0.0)
+                near = abs(self.utility - bound) <= off
                 object.__setattr__(self, name, self.utility if near else sign * math.inf)
         super().__post_init__()
 

@@ -364,3 +364,13 @@ def test_a_closed_form_needs_no_time(guarantee: str) -> None:
     found = dv.design(["1/300"] * 300, guarantee, time_limit=0)
     assert found.method == "closed-form"
     assert found.relative_gap < 1e-9
+
+
+@pytest.mark.parametrize("utility", ["total-variation", "mutual-information", "hellinger", "le-cam", "chi-squared"])
+def test_where_nothing_may_be_told_the_bound_is_none_or_next_to_it(utility: str) -> None:
+    """A rounded utility of 1e-16 above a bound of 0 does not withdraw it, nor the lower end of a least level."""
+    p = [0.04563682376864323, 0.014991050467797997, 0.9393721257635587]
+    assert 0 <= dv.design(p, "pml=0", utility=utility).bound < 1e-13
+    if utility == "total-variation":
+        found = dv.least_epsilon(p, dv.PML, "pmc=0.2468", at_least=0.0187, utility=utility)
+        assert found.undecided < 1e-6 * found.epsilon
