@@ -30,7 +30,7 @@ from divulge.model.shown import Table, Tabled, promised, reached
 _EVALUATED = 2.0**-44
 """How far the evaluation of a utility in floating point is off, as a share of it."""
 _NOTHING = 2.0**-44
-"""How far that of a convex utility is off beside: it is made of lifts near 1, which are rounded where nothing is told."""
+"""How far that of a convex utility is off beside: lifts near 1 are rounded where nothing is told."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
