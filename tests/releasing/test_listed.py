@@ -193,6 +193,7 @@ def test_a_frame_of_several_kinds_names_its_column() -> None:
     assert dv.open_table(pandas.DataFrame({"faith": ["none", None]})).rows == 2
 
 
+<<<<<<< HEAD
 def test_a_table_with_a_column_of_answers_is_a_list(tmp_path: Path) -> None:
     listed, other = tmp_path / "faiths.csv", tmp_path / "source.csv"
     listed.write_text("faith,group\n" + "".join(f"{faith},g\n" for faith in ("none", "catholic", "sikh")))
@@ -208,3 +209,38 @@ def test_a_table_with_a_column_of_answers_is_a_list(tmp_path: Path) -> None:
     (tmp_path / "faiths.json").write_text("none, sikh")
     with pytest.raises(dv.InputFileError, match=r"faiths\.json: must be JSON, such as .*, or a table or text"):
         dv.release(people, values=tmp_path / "faiths.json", **asked)
+=======
+def test_a_list_that_another_publication_took_from_its_table_is_never_said_to_be_listed_beforehand(
+    tmp_path: Path,
+) -> None:
+    """The last Sikh stands in the list of a table of counts, or of a release, and so in all that take their list."""
+    people = table(NEIGHBORS["the last one is"])
+    count = [dv.Count("faith")]
+    dv.publish(people, count, tmp_path / "a.csv", guarantee="dp=1", values_from_data=True)
+    dv.release(people, tmp_path / "b.csv", column="faith", guarantee="ldp=1")
+    dv.release(people, tmp_path / "c.csv", column="faith", guarantee="ldp=1", values=FAITHS)
+    dv.publish(people, count, tmp_path / "d.csv", guarantee="dp=1", values={"faith": FAITHS})
+    for name in "abcd":  # and so on: a list of a list
+        book = tmp_path / f"{name}.codebook.json"
+        dv.publish(people, count, tmp_path / f"{name}1.csv", guarantee="dp=1", values=book)
+        book = tmp_path / f"{name}1.codebook.json"
+        dv.release(people, tmp_path / f"{name}2.csv", column="faith", guarantee="ldp=1", values=book)
+        for paper in (f"{name}1.receipt.json", f"{name}2.receipt.json"):
+            said = " ".join(dv.statement(tmp_path / paper).text().split())
+            assert ("listed beforehand" in said) == (name in "cd"), (paper, said)
+            assert ("another publication took it from its table" in said) == (name in "ab"), paper
+
+
+def test_a_table_of_counts_whose_list_noise_named_before_says_what_that_cost(tmp_path: Path) -> None:
+    people = table([*FAITHS[:2] * 150, *FAITHS[2:]])
+    dv.publish(people, [dv.Count("faith")], tmp_path / "a.csv", guarantee="adp=0.5:1e-6")
+    found = dv.publish(
+        people, [dv.Count("faith")], tmp_path / "b.csv", guarantee="dp=1", values=tmp_path / "a.codebook.json"
+    )
+    said = {note.name: note.text for note in found.notes}
+    assert "note_listed" not in said
+    assert "an epsilon of 0.5 and a delta of 9.89" in said["note_bought"]
+    done = dv.release(people, column="faith", guarantee="ldp=1", values=tmp_path / "b.codebook.json")
+    assert done.answers["bought"]["epsilon"] == 0.5
+    assert 0 < done.answers["bought"]["delta"] <= 1e-6
+>>>>>>> 6d8a17e (A list out of another publication's codebook is not said to be listed beforehand)

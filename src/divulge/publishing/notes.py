@@ -30,6 +30,12 @@ SENTENCES: dict[str, str] = {
         "not mean that nobody has it.",
     "note_listed":
         "The values that group were listed beforehand; combinations that nobody has are there as well.",
+    "note_taken":
+        "The values of {columns} were taken from another publication, which took them from its table: which values "
+        "these are is NOT protected by any guarantee here.",
+    "note_bought":
+        "The values of {columns} were named with noise by another publication. It is paid for there, with an epsilon "
+        "of {epsilon} and a delta of {delta}; what both tell about a person adds up.",
     "note_clamped":
         "Values of {columns} beyond the bounds count as the nearest bound, and all are rounded to whole steps; "
         "statistics and intervals are about the values so treated. Whether any were is not told.",

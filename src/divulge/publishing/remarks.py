@@ -16,6 +16,7 @@ from divulge.publishing.noising.noise import each, half_width, ranks_off
 from divulge.publishing.notes import Note
 from divulge.publishing.queries import Plan, Unit
 from divulge.publishing.statistics import Count, Cut, Mean, Numeric, People, Proportion, Statistic, Sum
+from divulge.releasing.planning.listed import bought, taken
 
 _SURPRISING = 0.05
 """Where more than this share of numbers was cut or rounded, the keeper is told before anything is drawn."""
@@ -55,6 +56,21 @@ def of_names(columns: Sequence[str], least: int) -> Note:
     return Note("note_keys", {"columns": list(columns), "least": least})
 
 
+def of_lists(values: Any, columns: Sequence[str]) -> list[Note]:
+    """Return where the lists of columns are from, by the codebook that they were read from, if they were.
+
+    Examples
+    --------
+    >>> [note.name for note in of_lists({"sex": ["f", "m"]}, ["sex"])]
+    ['note_listed']
+    """
+    out_of_tables = [name for name in columns if taken(values, [name])]
+    paid = {name: price for name in columns if (price := bought(values, [name])) is not None}
+    said = [Note("note_taken", {"columns": out_of_tables})] if out_of_tables else []
+    said += [Note("note_bought", {"columns": [name], **price}) for name, price in paid.items()]
+    return [*said, *([Note("note_listed")] if set(columns) - {*out_of_tables, *paid} else [])]
+
+
 def notes_of(
     asked: Any, groups: dict[str, Categories], plan: Plan, least: int | None, names: dict[str, Any]
 ) -> tuple[Note, ...]:
@@ -69,7 +85,9 @@ def notes_of(
     elif least is not None:
         said.append(Note("note_threshold", {"least": least}))
     elif asked.by:
-        said.append(of_names(list(names), next(iter(names.values())).least) if names else Note("note_listed"))
+        if names:
+            said.append(of_names(list(names), next(iter(names.values())).least))
+        said += of_lists(asked.values, [name for name in asked.by if name not in names])
         others = [name for name, cells in groups.items() if cells.other is not None]
         gaps = [name for name, cells in groups.items() if cells.missing is not None]
         said += [Note("note_other", {"columns": others, "label": [OTHER]})] if others else []

@@ -115,7 +115,7 @@ def carry_out(request: Any, as_json: bool) -> None:
         return
     _print(done)
     promised_ = done.to_dict(request.unit)["guarantees"]
-    taken = "; the list of values is not covered, as it was taken from the table" if _taken(done) else ""
+    taken = "; the list of values is not covered, as it was taken from a table" if _taken(done) else ""
     promises = ", ".join(_promised(kind, value) for kind, value in promised_.items())
     say(f"guarantee: {promises} {request.unit}{taken}")
     if written:
@@ -124,8 +124,8 @@ def carry_out(request: Any, as_json: bool) -> None:
 
 
 def _taken(done: Any) -> bool:
-    """Say whether the values that group are those that occur."""
-    return any(note.name == "note_from_data" for note in done.notes)
+    """Say whether the values that group are those that occur, in this table or in that of an earlier publication."""
+    return any(note.name in ("note_from_data", "note_taken") for note in done.notes)
 
 
 def _compare(request: Any, neighbor: str, runs: int) -> None:

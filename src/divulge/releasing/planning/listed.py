@@ -30,7 +30,10 @@ _OR = ", or a table or text whose name says what it is (.csv, .txt)."
 NOISY = "noisy"
 """What people write who want the list itself to be found with noise."""
 
-PUBLISHED = "divulge codebook of statistics"
+RELEASED = "divulge codebook"
+"""How the format of every codebook begins."""
+
+PUBLISHED = f"{RELEASED} of statistics"
 """How the format of a codebook of published statistics begins."""
 
 OTHER = "other"
@@ -55,17 +58,20 @@ class Answers:
     others : {column: what an answer that is not listed, or none, counts as}
     null_as : label of a missing value, or None where it counts as any other that is not listed
     bought : {"epsilon", "delta"} of the publications that named the answers with noise, or None
+    taken : whether another publication took the answers from its table, so that each was given by somebody
     """
 
     listed: Mapping[str, tuple[str, ...]]
     others: Mapping[str, str]
     null_as: str | None = None
     bought: Mapping[str, float] | None = None
+    taken: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a receipt says of it."""
         paid = {} if self.bought is None else {"bought": dict(self.bought)}
-        return {"from": "list", "other": list(self.others.values()), **paid}
+        taken = {"taken": True} if self.taken else {}
+        return {"from": "list", "other": list(self.others.values()), **paid, **taken}
 
     @classmethod
     def of(cls, request: Release) -> "Answers | None":
@@ -94,7 +100,7 @@ class Answers:
         more = () if null_as is None or request.values is None else (null_as,)
         return cls(
             {name: tuple(dict.fromkeys([*several, others[name], *more])) for name, several in texts.items()},
-            others, null_as, _bought(getattr(found, "book", {}), columns),
+            others, null_as, bought(found, columns), taken(found, columns),
         )  # fmt: skip
 
     def kinds(self, schema: Any) -> dict[str, Any]:
@@ -231,20 +237,32 @@ def _once(cells: Sequence[Hashable]) -> bool:
     return len(set(map(text_of, cells))) == len(cells)
 
 
-def _bought(book: Mapping[str, Any], columns: Sequence[str]) -> dict[str, float] | None:
+def bought(lists: Mapping[str, Any], columns: Sequence[str]) -> dict[str, float] | None:
     """Return what naming the answers of columns was paid with, by a codebook: the most of any; None where nothing."""
-    if not str(book.get("format", "")).startswith(PUBLISHED):
-        return None
-    parts = [one for one in book.get("columns", ()) if isinstance(one, Mapping) and one.get("column") in columns]
-    paid = [one["bought"] for one in parts if "bought" in one]
+    paid = [one["bought"] for one in _origins(lists, columns) if "bought" in one]
     if not all(fits(one, {"epsilon": level, "delta": level}) for one in paid):
         raise DivulgeError.of("values", "be a codebook as it was written", "what its list was paid with", "another")
     return {kind: max(float(one[kind]) for one in paid) for kind in ("epsilon", "delta")} if paid else None
 
 
+def taken(lists: Mapping[str, Any], columns: Sequence[str]) -> bool:
+    """Say whether the answers of any of the columns are from a codebook whose list was taken from its table."""
+    return any(one.get("taken") or one.get("from") == "table" for one in _origins(lists, columns))
+
+
+def _origins(lists: Mapping[str, Any], columns: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Return what a codebook says of where its lists are from: of published statistics by column, of a release once."""
+    book: Mapping[str, Any] = getattr(lists, "book", {})
+    kind = str(book.get("format", ""))
+    if kind.startswith(PUBLISHED):
+        return [one for one in book.get("columns", ()) if isinstance(one, Mapping) and one.get("column") in columns]
+    whole = book.get("answers") if kind.startswith(RELEASED) else None
+    return [whole] if isinstance(whole, Mapping) else []
+
+
 def _codebook(found: dict[str, Any]) -> dict[str, Any]:
     """Return {column: values} of a codebook of released columns, or the object itself."""
-    if str(found.get("format", "")).startswith("divulge codebook"):
+    if str(found.get("format", "")).startswith(RELEASED):
         columns = found.get("columns")
         entries = columns if isinstance(columns, list) else [found]
         out: dict[str, Any] = {}

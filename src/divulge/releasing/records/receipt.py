@@ -38,7 +38,7 @@ RECEIPT: Form = {
     "protects?": {"person": (None, str), "rows_per_person": (None, whole), "one_answer?": bool, "people?": whole,
                   "squares?": whole},
     "answers?": {"from": ("list", "table", "any"), "other?": [str],
-                 "bought?": {"epsilon": level, "delta": level}},
+                 "bought?": {"epsilon": level, "delta": level}, "taken?": bool},
     "about?": (None, {"variable": (None, str), "counted": bool, "values": [str], "asked": [str],
                       "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}], "always": level}),
     "guarantees": {"ldp": level, "*": level}, "mechanisms": Some((MECHANISM, ORACLE, PLACED)),
@@ -85,7 +85,8 @@ class Receipt(Record):
     answers : dict
         {"from": "list" where the answers that there can be were listed by a list, a mechanism or a prior, "table" where
         those of the column were taken, or "any" where any text goes through; "other": what one that is not listed
-        counts as, by column; "bought": {"epsilon", "delta"} of the publication that named them with noise}.
+        counts as, by column; "bought": {"epsilon", "delta"} of the publication that named them with noise;
+        "taken": whether another publication took the list from its table}.
     about : dict or None
         Of another variable that is protected: "variable", its column; "counted", whether the law of both is from this
         table; "values"; "asked"; "guarantees" {"pml", "pmc"} in nats, rounded up; "off" [{"radius", "pml"}] where each

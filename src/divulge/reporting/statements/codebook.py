@@ -83,6 +83,7 @@ def as_data(receipt: Receipt, voice: Voice) -> dict[str, Any]:
         "table": receipt.output,
         "rows": receipt.rows,
         "columns": [_column(receipt, mechanism, voice) for mechanism in receipt.mechanisms],
+        "answers": dict(receipt.answers),
         "unaltered": list(receipt.untouched),
         "before_use": [plain(text) for text in before_use(receipt, voice)],
         "how_to_use": [plain(voice.say(name)) for name in _uses(receipt)],
@@ -219,11 +220,17 @@ def _statistics_column(found: Published, name: str, voice: Voice) -> dict[str, A
     cells = {kind: _cell(found, note, name) for kind, note in (("other", "note_other"), ("missing", "note_no_answer"))}
     own = {OTHER, NO_ANSWER} & {label for label in cells.values() if label}  # others may be listed too
     values = [value for value in found.table[name].unique().to_pylist() if value is not None]
-    return {**made, "values": [value for value in values if value not in own], **cells, **_bought(found, name)}
+    return {**made, "values": [value for value in values if value not in own], **cells, **_origin(found, name)}
 
 
-def _bought(found: Published, column: str) -> dict[str, Any]:
-    """Return what naming the values of a column by noise was paid with, where they were so named."""
+def _origin(found: Published, column: str) -> dict[str, Any]:
+    """Return where values are from: a table, or what naming them by noise was paid with; {} where they are public."""
+    if any(one.name == "note_from_data" or (one.name == "note_taken" and column in one.values["columns"])
+           for one in found.notes):  # fmt: skip
+        return {"taken": True}
+    before = (one.values for one in found.notes if one.name == "note_bought" and column in one.values["columns"])
+    for paid in before:
+        return {"bought": {kind: paid[kind] for kind in ("epsilon", "delta")}}
     named = any(one.name == "note_threshold" or (one.name == "note_keys" and column in one.values["columns"])
                 for one in found.notes)  # fmt: skip
     return {"bought": dict(found.guarantees["adp"])} if named and "adp" in found.guarantees else {}

@@ -96,6 +96,9 @@ SENTENCES: dict[str, str] = {
         "The method was made from the table itself. Whoever has the codebook or the receipt can work out how "
         "often each true answer occurs. No promise is made about that.",
     "list_from_data": "The list of answers was taken from the table, so that each of them was given by somebody.",
+    "list_taken":
+        "The list of answers was not public beforehand: another publication took it from its table, so that somebody "
+        "gave each of them there.",
     "list_other":
         "Which answers there can be was listed beforehand, whoever gave them. A true answer that is not in the list, "
         "or none, counts as {labels}.",
@@ -176,6 +179,10 @@ SENTENCES: dict[str, str] = {
     "knows_list":
         "But the list of answers was taken from the table, and the promise does not cover it: whoever knows the true "
         "answers of all other people can see from the list that somebody gave one that nobody else gave.",
+    "knows_list_taken":
+        "But the list of answers was taken from a table, by another publication, and no promise covers it: whoever "
+        "knows the true answers of all other people in that table can see from the list that somebody gave one that "
+        "nobody else gave.",
     "q_count": "Can a small group be counted?",
     "count_yes":
         "Only from many rows. From these {rows} rows, how many people have a rare true answer can be estimated to "

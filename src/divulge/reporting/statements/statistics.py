@@ -73,13 +73,20 @@ def _promised(found: Published, voice: Voice) -> list[Part]:
         elif kind in ("zcdp", "rdp"):
             said.append(_factor(voice, f"stat_million{added}", _tail(kind, given[kind])))
     lead, *rest = dict.fromkeys(said)
-    listed = [] if _has(found, "note_from_data") else [Para(voice.say("stat_knows"))]
-    taken = [] if listed else [Para(voice.say("stat_list"), "warn")]
+    unprotected = _list_taken(found)
+    listed = [] if unprotected else [Para(voice.say("stat_knows"))]
+    taken = [Para(voice.say(unprotected), "warn")] if unprotected else []
     return [Head(voice.say("asked")), Para(lead, "lead"), *_alone(found, voice), *taken, *map(Para, rest), *listed]
 
 
 def _has(found: Published, name: str) -> bool:
     return any(note.name == name for note in found.notes)
+
+
+def _list_taken(found: Published) -> str:
+    """Return the sentence that the list of groups is from a table: this one's, or another publication's; else ""."""
+    here = "stat_list" if _has(found, "note_from_data") else ""
+    return here or ("stat_list_taken" if _has(found, "note_taken") else "")
 
 
 def _alone(found: Published, voice: Voice) -> list[Part]:
@@ -143,7 +150,7 @@ def _beliefs(found: Published, voice: Voice) -> list[Part]:
         low = voice.number(hundredths, 2) if down >= 1 else voice.rounded(down, ROUND_FLOOR, 3)
         rows.append(((voice.number(chance, 2),), (voice.number(min(up, BASE), 2),), (low,)))
     header = tuple(voice.say(name) for name in ("t_chance", "t_at_most", "t_at_least"))
-    whom = "stat_beliefs_list" if _has(found, "note_from_data") else "stat_beliefs"
+    whom = "stat_beliefs_list" if _list_taken(found) else "stat_beliefs"
     return [head, Grid(header, tuple(rows), ()), Para(voice.say(whom, times=times(voice, factor)))]
 
 

@@ -195,6 +195,9 @@ def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
     if others := list(dict.fromkeys(receipt.answers.get("other", ()))):
         name = "list_other" if receipt.null_as is None else "list_other_there"
         bought = receipt.answers.get("bought")
+        if receipt.answers.get("taken"):
+            found.append(voice.say("list_taken"))
+            name = name.replace("list_", "bought_")
         if bought is not None:
             told = {"times": times(voice, exp(bought["epsilon"])), "slack": chance_of(voice, bought["delta"])}
             found.append(voice.say("list_bought", **told))
@@ -359,6 +362,8 @@ def knows(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     found: list[Part] = [Head(voice.say("q_knows")), Para(voice.say(name, times=times(voice, facts.factor)))]
     if receipt.answers["from"] == "table":
         found.append(Para(voice.say("knows_list")))
+    elif receipt.answers.get("taken"):
+        found.append(Para(voice.say("knows_list_taken")))
     return found
 
 

@@ -21,6 +21,9 @@ STATISTICS: dict[str, str] = {
     "stat_list":
         "The list of groups is not covered by the promise: it was taken from the table. Somebody who knows everything "
         "else in the source learns from it whether somebody has a value that nobody else has.",
+    "stat_list_taken":
+        "The list of groups is not covered by the promise: another publication took it from its table. Somebody who "
+        "knows everything else in that table learns from it whether somebody has a value that nobody else has.",
     "stat_contents": "Behind them are {kinds} of {columns}.",
     "stat_contents_rows": "Behind them are {kinds} of the whole source.",
     "kind_rows": "counts of rows",
@@ -66,7 +69,7 @@ STATISTICS: dict[str, str] = {
         "For everybody, whatever they knew. The rarer an answer is, the larger the factor by which its chance may "
         "rise; the odds never change by more than {times} times.",
     "stat_beliefs_list":
-        "For everybody, but for what the list of groups shows, which was taken from the table. The odds otherwise "
+        "For everybody, but for what the list of groups shows, which the promise does not cover. The odds otherwise "
         "never change by more than {times} times.",
     "stat_beliefs_void": "No useful factor bounds what every possible table tells about one person.",
     "q_stat_use": "May I add, compare, and take a 0 for nobody?",
