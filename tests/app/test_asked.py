@@ -11,14 +11,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 from app.visits import Visit, running
 from typer.testing import CliRunner
 
 import divulge as dv
+from divulge.app import work
 from divulge.app.guard import Refused
 from divulge.app.numbers import number_in
 from divulge.cli.main import app
+from divulge.releasing.column import Release
 
 PEOPLE, ROWS = 120, 5
 
@@ -223,3 +226,23 @@ def test_another_sheet_is_looked_at_anew(tmp_path: Path) -> None:
         assert 'name="header" size="5" value="3"' in visit.part("looked/found")
         visit.post("reading", {"sheet": "Data", "seen": "Data", "header": "3", "footer": "0"})
         assert "2 rows, 3 columns" in visit.part("columns")
+
+
+def test_an_approximate_publication_beside_a_release_has_a_number_by_both_doors(tmp_path: Path) -> None:
+    """(0.5, 1e-6) for counts and ldp 1 for the answers: the page and the library tell the same, before and after."""
+    people = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"faith": ["a", "b"] * 200}), people)
+    ledger = str(tmp_path / "l.sqlite")
+    dv.publish(people, dv.Count("faith"), guarantee="adp=0.5:1e-6", ledger=ledger, source_name="p", per_row=True)
+    asked = Release(column="faith", guarantee="ldp=1", per_row=True, ledger=ledger, sink="o.csv", source_name="p")
+    told = work.outlook(lambda *_: None, str(people), asked, 0.01, "a")
+    assert told["all"] == 1
+    odds = math.exp(1.5) * 0.01 / 0.99
+    assert odds / (1 + odds) < told["usual"] < 1.01 * odds / (1 + odds)
+    done = work.release(lambda *_: None, str(people), str(tmp_path), asked)
+    receipt = dv.Receipt.read(tmp_path / "o.receipt.json")
+    assert receipt.together is not None
+    both = dv.guarantees.ADP(receipt.together["guarantees"]["adp"], receipt.together["guarantees"]["delta"])
+    assert told["usual"] == dv.guarantees.posterior_bounds(both, 0.01).usual(0.001)
+    assert done["together"] == dv.statement(receipt).together
+    assert "odds by 4.49 times, with a slack" in done["together"]

@@ -4,10 +4,12 @@ import math
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import norm
 from support import few
 
 import divulge as dv
@@ -78,6 +80,29 @@ def test_yesterdays_column_is_added(tmp_path: Path) -> None:
     assert dv.Ledger(book).spent("people", [])["ldp"] == pytest.approx(spent["ldp"] + 1, rel=1e-9)
     recorded = sorted(entry.columns for entry in dv.Ledger(book).entries("people"))
     assert recorded == [("age",), ("race",), ("race",)]
+
+
+def test_concentrated_noise_beside_an_approximate_promise_is_both_at_a_delta(tmp_path: Path) -> None:
+    """Gauss of rho and the worst mechanism of (epsilon, delta): what both miss at the total is at most its delta.
+
+    With probability delta the second one tells all, else odds change by e^epsilon: what is missed is delta and what
+    Gaussian noise misses (in closed form, Balle and Wang) at the rest.
+    """
+    rho, (epsilon, delta) = 0.1, (0.5, 1e-6)
+    book, table = tmp_path / "l.sqlite", pa.table({"x": ["a", "b"] * 200})
+    how: dict[str, Any] = {"ledger": book, "source_name": "t"}
+    dv.publish(table, dv.Count("x"), guarantee=f"adp={epsilon}:{delta}", **how)
+    dv.publish(table, dv.Count("x"), guarantee=f"zcdp={rho}", noise="gaussian", values={"x": ["a", "b"]}, **how)
+    spent = dv.Ledger(book).spent("t", ["x"])
+    assert spent["ldp"] == math.inf
+    rest, noise = spent["adp"] - epsilon, 1 / math.sqrt(2 * rho)
+    missed = norm.cdf(1 / (2 * noise) - rest * noise) - math.exp(rest) * norm.cdf(-1 / (2 * noise) - rest * noise)
+    assert missed <= spent["delta"] - delta
+    assert rest < rho + 2 * math.sqrt(rho * math.log(1 / delta))  # no worse than the bound that everybody uses
+    done = dv.release(table, column="x", guarantee="ldp=1", **how)
+    assert done.together is not None
+    assert done.together["guarantees"]["adp"] == pytest.approx(spent["adp"] + 1)
+    assert "with a slack of at most 1 in 5" in " ".join(dv.statement(done).text().split())
 
 
 def test_noise_without_a_bound_at_every_outcome_adds_up_in_zcdp(tmp_path: Path) -> None:

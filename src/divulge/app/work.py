@@ -232,14 +232,17 @@ def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[
         files = {"archive": out.with_suffix(".zip"), **files}
     papers = {kind: str(file) for kind, file in files.items()}
     published = isinstance(done, Published)
-    together = dv.statement(done, asked.language).together if published else _together(done.together, asked.language)
+    together = dv.statement(done, asked.language).together if published else _together(done, asked.language)
     return {"papers": papers, "together": together, "notes": list(dict.fromkeys(notes))}
 
 
-def _together(spent: Mapping[str, Any] | None, language: str) -> str:
-    """Return what all releases on record about the column add up to, for a chance of 1 in 100."""
+def _together(done: Receipt, language: str) -> str:
+    """Return what all releases on record about the column add up to: for a chance of 1 in 100, or as a factor."""
+    spent = done.together
     if spent is None or spent["releases"] < 2:
         return ""
+    if math.isinf(spent["guarantees"]["ldp"]):
+        return dv.statement(done, language).together
     bounds = dv.guarantees.posterior_bounds(dv.LDP(spent["guarantees"]["ldp"]), "1/100")
     if language == "en":
         return f"With what was released of this column before, {spent['releases']} releases in all: {bounds.words}."
@@ -264,10 +267,12 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
     kind, _, spent = str(asked.prior).partition("=")
     beside = float(Fraction(spent)) if kind == "noisy" else 0.0
     loss = made.guarantees["ldp"] + beside
-    total = loss if made.together is None else max(loss, made.together["guarantees"]["ldp"] + beside)
+    spent_in_all = {} if made.together is None else made.together["guarantees"]
+    total = max(loss, spent_in_all.get("ldp", 0.0) + beside)
     keep = asked.keep or ()
     found: dict[str, Any] = {
         "own": after(before, loss), "all": after(before, total), "before": before, "value": value,
+        "usual": _usually(before, spent_in_all, beside),
         "releases": 1 if made.together is None else made.together["releases"], "keep": list(keep), "beside": None,
         "raising": [], "alone": 0, "few": FEW, "notes": [],
     }  # fmt: skip
@@ -280,6 +285,18 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
         each = [(name, _share(source, asked.columns, [name], value, label)[0]) for name in keep]
         found["raising"] = sorted(each, key=lambda one: -one[1])[:3]
     return found
+
+
+def _usually(before: float, spent: Mapping[str, float], beside: float) -> float | None:
+    """Return the most that a chance becomes in all but 1 in 1,000 outcomes, where no bound holds at every outcome."""
+    if math.isfinite(spent.get("ldp", 0.0)) or "adp" not in spent:
+        return None
+    both = dv.guarantees.ADP(spent["adp"] + beside, spent["delta"])
+    return dv.guarantees.posterior_bounds(both, before).usual(RARELY)
+
+
+RARELY = 0.001
+"""The share of outcomes that sentences about approximate privacy leave out, on every page."""
 
 
 def _share(source: Any, columns: Sequence[str], known: Sequence[str], value: str, null_as: Any) -> tuple[float, int]:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.dp.accounting.composition import compose
+from divulge.dp.accounting.promises import ZcdpRelease
 from divulge.guarantees.formulas.density import pmc_of_ldp, pml_of_ldp
 from divulge.model.integer import IntegerChannel
 from divulge.model.labels import alignment, same_letters
@@ -24,6 +26,9 @@ from divulge.model.prior import Prior
 
 MOST_CELLS = 1 << 17
 """Up to so many entries the joint channel of several releases is computed exactly."""
+
+MILLIONTH = Fraction(1, 1_000_000)
+"""The chance that is left to noise which is only concentrated, where no delta was asked for: as in statements."""
 
 MOST_DIGITS = 1 << 24
 """And up to so many binary digits in all: a tenth of a second."""
@@ -174,8 +179,12 @@ def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str
 
 
 def _approximate(releases: Sequence[Spent]) -> dict[str, Fraction | float]:
-    """Return {"adp": epsilon, "delta": delta} that hold for all releases together, where one is approximate."""
+    """Return {"adp": epsilon, "delta": delta} that hold for all releases together, where one has no bound everywhere.
+
+    Beside deltas that were asked for, what is concentrated alone takes as much again, or one in a million.
+    """
     delta = added(spent.adp[1] for spent in releases if spent.adp is not None)
+    delta += (delta or MILLIONTH) if _concentrated(releases) else 0
     epsilon = approximately_together(releases, delta) if 0 < delta < 1 else math.inf
     return {"adp": epsilon, "delta": delta} if math.isfinite(epsilon) else {}
 
@@ -183,17 +192,40 @@ def _approximate(releases: Sequence[Spent]) -> dict[str, Fraction | float]:
 def approximately_together(releases: Sequence[Spent], delta: Fraction | float) -> Fraction | float:
     """Return an epsilon that holds for all releases together at `delta`: epsilons add up, and so do deltas.
 
+    Noise that is only concentrated adds up in zCDP, and has an epsilon at the delta that the others leave.
+
     Examples
     --------
     >>> rare = Spent(("x",), None, None, loss=math.inf, rho=1.0, adp=(1.0, 1e-6))
     >>> float(approximately_together([rare, rare], 2e-6)), approximately_together([rare, rare], 1e-6)
     (2.0, inf)
+    >>> gauss = Spent(("x",), None, None, loss=math.inf, rho=0.1)
+    >>> round(float(approximately_together([rare, gauss], 2e-6)), 2)  # 1, and 2.14 at 1e-6
+    3.14
     """
-    pure = [spent for spent in releases if spent.adp is None]
+    concentrated = _concentrated(releases)
+    pure = [spent for spent in releases if spent.adp is None and spent not in concentrated]
     approximate = [spent.adp for spent in releases if spent.adp is not None]
-    if added(missed for _, missed in approximate) > Fraction(delta):
+    left = Fraction(delta) - Fraction(added(missed for _, missed in approximate))
+    if left < 0:
         return math.inf
-    return added([exactly_together(pure, None)["ldp"] if pure else 0, *(epsilon for epsilon, _ in approximate)])
+    return added([
+        exactly_together(pure, None)["ldp"] if pure else 0, *(epsilon for epsilon, _ in approximate),
+        _at(added(spent.rho for spent in concentrated), left) if concentrated else 0,
+    ])  # fmt: skip
+
+
+def _concentrated(releases: Sequence[Spent]) -> list[Spent]:
+    """Return statistics without a bound at every outcome, nor one at a delta: what they have is zCDP."""
+    return [spent for spent in releases if spent.channel is None and spent.loss == math.inf and spent.adp is None]
+
+
+def _at(rho: Fraction | float, delta: Fraction) -> float:
+    """Return an epsilon of noise with a zCDP at a delta, which is rounded down."""
+    if not delta > 0 or rho == math.inf:
+        return math.inf
+    enough = float(delta) if Fraction(float(delta)) <= delta else math.nextafter(float(delta), 0.0)
+    return compose(ZcdpRelease(up(rho))).epsilon(enough).upper if enough else math.inf
 
 
 def _with_aggregates(
