@@ -123,6 +123,28 @@ def test_every_choice_keeps_the_promise(tmp_path: Path, shape: str, attacker: st
                     assert low <= held <= high, (way, prior, value)
 
 
+def test_what_is_believed_already_is_no_target(client: TestClient, tmp_path: Path) -> None:
+    """Two in 100 of somebody who begins with one in two: it is refused, and no other number takes its place."""
+    visit = begun(client, tmp_path, TABLES["skewed"])
+    visit.post("aim", {"attacker": "everything", "before": "1", "after": "5"})
+    for page in (visit.post("aim", {"attacker": "everything", "before": "50", "after": "2"}),
+                 visit.get("meaning?attacker=nothing&after=2")):  # fmt: skip
+        assert page.status_code == 400
+        assert "in 100 already" in page.text
+    assert "Before anything goes out it is 50 in 100 already" in visit.post(
+        "aim", {"attacker": "everything", "before": "50", "after": "50.4"}
+    ).text  # fmt: skip
+    assert "at most <strong>5 in 100" in visit.get("aim").text
+
+
+def test_ways_with_equal_numbers_are_said_to_be_one(client: TestClient, tmp_path: Path) -> None:
+    """Of two answers that are alike, every way is randomized response with the same odds."""
+    visit = begun(client, tmp_path, TABLES["two"])
+    visit.post("aim", {"attacker": "everything", "before": "1", "after": "5"})
+    told = visit.part("ways/found")
+    assert "These ways come to the same here" in told
+
+
 def test_the_case_of_a_rare_value(client: TestClient, tmp_path: Path) -> None:
     """1 in 100 have R; whoever knows that may hold nobody for it with more than 4 in 100."""
     visit = begun(client, tmp_path, TABLES["skewed"])

@@ -189,10 +189,10 @@ def test_what_a_promise_means(client: TestClient, file: Path) -> None:
 
 def means(visit: Visit, attacker: str, before: float, after: float) -> None:
     """Say what must not happen, and compare all that the pages say of it."""
-    visit.post("aim", {"attacker": attacker, "before": str(before), "after": str(after)})
     if attacker == "nothing":
         before = 100 / 4  # of the four answers any
-        after = max(after, before * 1.01)
+        after = max(after, 40)
+    assert visit.post("aim", {"attacker": attacker, "before": str(before), "after": str(after)}).status_code == 200
     _, high = believed(attacker, before / 100, after / 100, before / 100)
     assert high <= after / 100 + 1e-12, "what must not happen does not"
     most = 100 * high

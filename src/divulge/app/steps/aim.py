@@ -6,8 +6,10 @@ from typing import Any
 from divulge.app.guard import Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
+from divulge.app.words import filled, spoken
 from divulge.guarantees import ALIP, LDP, PML, guarantee_for_posterior, posterior_bounds
 from divulge.guarantees.guarantee import Guarantee
+from divulge.reporting.statements.voice import Voice
 
 ATTACKERS = {
     "everything": (
@@ -22,6 +24,12 @@ LABELS = ("missing", "no answer", *(f"missing {i}" for i in range(2, 99)))
 """What missing values of the sensitive column are called: the first of these that is no value."""
 SEVERAL = 6
 """What a promise about a row is for a person with so many rows stands beside it."""
+LEAST = 1.01
+"""Times the chance before: with less, what is published would say almost nothing, and is better left out."""
+_ALREADY = (
+    "Before anything goes out it is {1} in 100 already, and nothing that is published lowers that for everybody. "
+    "Say {2} in 100 or more for afterwards."
+)
 DEFAULT = {"attacker": "everything", "before": 1.0, "after": 5.0}
 
 
@@ -39,7 +47,10 @@ def read(given: Mapping[str, Any], session: Session) -> dict[str, Any]:
         raise Refused(400, "Choose one of the values and numbers between 0 and 100.")
     if attacker == "nothing":
         before = 100 / max(2, column["values"])
-    return {"attacker": attacker, "value": value, "before": before, "after": max(after, before * 1.01)}
+    if after < before * LEAST:
+        said = (spoken(Voice(session.language), f"{number:.4g}") for number in (before, before * LEAST + 0.001))
+        raise Refused(400, filled(session.language, _ALREADY, *said))
+    return {"attacker": attacker, "value": value, "before": before, "after": after}
 
 
 def _count(given: Mapping[str, Any], name: str) -> str:

@@ -118,8 +118,27 @@ def ways(pages: Any, request: Any) -> Any:
         lambda found: {
             "rows": list(zip(WAYS.values(), found, strict=True)),
             "made": PRIORS[session.choices.get("prior", "uniform")],
+            "equal": [", ".join(filled(session.language, title) for title in titles) for titles in equal(found)],
         },
     )
+
+
+def equal(found: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return the names of ways of which everything that is foreseen is the same, group by group.
+
+    Examples
+    --------
+    >>> same, other = {"levels": [{"stays": 0.5, "values": []}]}, {"levels": [{"stays": 0.6, "values": []}]}
+    >>> equal([same, other, same, {"refused": "no"}])
+    [['best for counting', 'most informative']]
+    """
+    groups: dict[Any, list[str]] = {}
+    for (title, _, _), one in zip(WAYS.values(), found, strict=True):
+        if "refused" not in one:
+            level = one["levels"][0]
+            numbers = (level["stays"], *(value["half_width"] for value in level["values"]))
+            groups.setdefault(tuple(f"{number:.6g}" for number in numbers), []).append(title)
+    return [titles for titles in groups.values() if len(titles) > 1]
 
 
 def cost(pages: Any, request: Any) -> Any:
