@@ -103,6 +103,24 @@ def test_every_kind_of_table_gives_the_same_counts(people: Any, kind: str, tmp_p
         assert a.tolist() == b.tolist()
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_frame_gives_back_a_frame_of_its_library(people: Any, library: str, tmp_path: Path) -> None:
+    import pickle
+
+    import polars
+
+    table = {"pandas": people.to_pandas(), "polars": polars.from_arrow(people), "pyarrow": people}[library]
+    found = dv.publish(table, [dv.Count("sex"), dv.Mean("age", (0, 90))], tmp_path / "o.parquet", guarantee="dp=1",
+                       values=VALUES)  # fmt: skip
+    assert type(found.table).__module__.partition(".")[0] == library
+    assert found.arrow.equals(pq.read_table(tmp_path / "o.parquet"))
+    assert len(found.table) == found.arrow.num_rows == len(found.statistics())
+    assert list(found.table["value"]) == pytest.approx(found.arrow["value"].to_pylist()) or library == "pyarrow"
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert found != dv.publish(table, [dv.Count("sex"), dv.Mean("age", (0, 90))], guarantee="dp=1", values=VALUES)
+    assert len(dv.statement(found).text()) > 500
+
+
 def covered(people: Any, statistics: list[Any], guarantee: str, times: int, **how: Any) -> float:
     """Return how often all intervals hold the numbers that nearly no noise gives; the table is counted once."""
     asked = task(Publish(statistics=statistics, guarantee=guarantee, values=VALUES, level=0.9, **how))

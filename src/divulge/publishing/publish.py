@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.files.tables.frames import like
 from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.publishing.notes import Note
@@ -183,7 +184,8 @@ def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[s
         written = {name: outputs.paper(name) for name in PAPERS if outputs.paper(name).is_file()}
         if failed := archived(request.archive, {"table": outputs.table, **written}, force=request.force):
             warn(failed)
-    return done
+    shown = like(source, done.table)
+    return done if shown is done.table else replace(done, table=shown, numbers=done.table)
 
 
 def _path(given: Any) -> Any:

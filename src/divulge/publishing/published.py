@@ -60,7 +60,7 @@ class Published(Record, Shown):
 
     Attributes
     ----------
-    table : pyarrow.Table
+    table : pyarrow.Table, or a frame of pandas or polars where one was published
         One row a number: statistic, column, at (the probability of a quantile, the value of a proportion), the columns
         that group, value, low, high (which cover all true numbers together at `level`), standard_error of the noise.
     guarantees : dict
@@ -91,7 +91,7 @@ class Published(Record, Shown):
     ({'dp': 1.0}, 4)
     """
 
-    table: Any
+    table: Any = field(compare=False)
     guarantees: Mapping[str, Any]
     queries: tuple[Mapping[str, Any], ...]
     level: float
@@ -109,9 +109,29 @@ class Published(Record, Shown):
     digest: str | None = None
     aggregate: Aggregate | None = field(default=None, repr=False, compare=False)
     keeper: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    numbers: Any = field(default=None, repr=False, compare=False)
+    """The table in Arrow where `table` is a frame, whose types may hold less."""
 
     def __hash__(self) -> int:
         return hash((type(self), self.created, self.digest, self.columns, self.level))
+
+    @property
+    def arrow(self) -> Any:
+        """The numbers as a pyarrow.Table, whatever was published; None where only the receipt is there.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import divulge as dv
+        >>> people = pd.DataFrame({"sex": ["f", "m", "f", "f"]})
+        >>> found = dv.publish(people, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+        >>> len(found.table), found.arrow.num_rows
+        (4, 4)
+        """
+        return self.table if self.numbers is None else self.numbers
+
+    def _compared(self) -> list[Any]:
+        return [self.arrow, *super()._compared()]
 
     @property
     def mechanisms(self) -> tuple[Aggregate, ...]:
@@ -126,7 +146,7 @@ class Published(Record, Shown):
     @cached_property
     def by(self) -> tuple[str, ...]:
         """The columns of the table that group."""
-        names = [] if self.table is None else self.table.column_names
+        names = [] if self.arrow is None else self.arrow.column_names
         return tuple(name for name in names if name not in (*LEADING, *TRAILING))
 
     def statistics(self) -> list[dict[str, Any]]:
@@ -142,7 +162,7 @@ class Published(Record, Shown):
         [{'sex': 'f'}, {'sex': 'm'}, {'sex': 'other'}, {'sex': 'no answer'}]
         """
         out: list[dict[str, Any]] = []
-        for row in [] if self.table is None else self.table.to_pylist():
+        for row in [] if self.arrow is None else self.arrow.to_pylist():
             one: dict[str, Any] = {"statistic": row["statistic"]}
             one |= {name: row[name] for name in ("column", "at") if row.get(name) is not None}
             one["by"] = {name: row[name] for name in self.by if row[name] is not None}
@@ -287,13 +307,13 @@ class Published(Record, Shown):
         ['f', 'm', 'other', 'no answer']
         """
         require("pandas", "frames")
-        return self.table.to_pandas()
+        return self.arrow.to_pandas()
 
     def __repr__(self) -> str:
         levels = ", ".join(promise(kind, value) for kind, value in self.guarantees.items())
-        count = 0 if self.table is None else self.table.num_rows
+        count = 0 if self.arrow is None else self.arrow.num_rows
         lines = [f"{count:,} numbers about {', '.join(map(repr, self.columns)) or 'the rows'}: {levels} (nats)"]
-        shown = [] if self.table is None else self.table.slice(0, 8).to_pylist()
+        shown = [] if self.arrow is None else self.arrow.slice(0, 8).to_pylist()
         for row in shown:
             where = ", ".join(str(row[name]) for name in self.by if row[name] is not None)
             about = " ".join(str(row[name]) for name in LEADING if row.get(name) is not None)

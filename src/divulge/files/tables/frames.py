@@ -69,6 +69,21 @@ def from_polars(frame: Any) -> Source:
     return from_arrow(frame.to_arrow(), polars.from_arrow)
 
 
+def like(given: Any, table: Any) -> Any:
+    """Return an Arrow table as a frame of the library that `given` is of; as it is where that is none.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> like("people.csv", pa.table({"a": [1]})).num_rows
+    1
+    """
+    library = type(given).__module__.partition(".")[0]
+    if library == "polars":
+        return require("polars", "tables").from_arrow(table)
+    return table.to_pandas() if library == "pandas" else table
+
+
 IN_MEMORY: dict[str, Callable[[Any], Source]] = {
     "pyarrow": from_arrow,
     "pandas": from_pandas,

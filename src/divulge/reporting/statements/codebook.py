@@ -186,13 +186,13 @@ def statistics_data(found: Published, request: Publish, voice: Voice) -> dict[st
         "format": STATISTICS,
         "language": voice.language,
         "table": found.output,
-        "numbers": found.table.num_rows,
+        "numbers": found.arrow.num_rows,
         "publisher": request.publisher,
         "source": _source(found, request),
         "date": found.created[:10],
         "cite": plain(_cite(found, request, voice)),
         "level": found.level,
-        "columns": [_statistics_column(found, name, voice) for name in found.table.column_names],
+        "columns": [_statistics_column(found, name, voice) for name in found.arrow.column_names],
         "statistics": [one.to_option() for one in request.statistics],
         "how_to_read": list(map(plain, reading(found, voice))),
         "how_to_use": list(map(plain, using(found, voice))),
@@ -219,7 +219,7 @@ def _statistics_column(found: Published, name: str, voice: Voice) -> dict[str, A
         return made
     cells = {kind: _cell(found, note, name) for kind, note in (("other", "note_other"), ("missing", "note_no_answer"))}
     own = {OTHER, NO_ANSWER} & {label for label in cells.values() if label}  # others may be listed too
-    values = [value for value in found.table[name].unique().to_pylist() if value is not None]
+    values = [value for value in found.arrow[name].unique().to_pylist() if value is not None]
     return {**made, "values": [value for value in values if value not in own], **cells, **_origin(found, name)}
 
 
@@ -247,7 +247,7 @@ def _means(found: Published, name: str, voice: Voice) -> Text:
         return voice.say("book_col_group")
     if name != "at":
         return voice.say(f"book_col_{name}", level=voice.exactly(Decimal(repr(found.level)) * BASE))
-    kinds = set(found.table["statistic"].to_pylist())
+    kinds = set(found.arrow["statistic"].to_pylist())
     said = [voice.say(f"book_col_at_{kind}") for kind in ("proportion", "quantile") if kind in kinds]
     return tuple(part for i, text in enumerate(said) for part in (*((" ",) if i else ()), *text))
 
@@ -260,7 +260,7 @@ def _statistics_markdown(found: Published, request: Publish, voice: Voice) -> by
     lines += [f"- {_marked(voice.say(name))}: {_safe(value)}" for name, value in facts]
     lines += [f"- {_marked(voice.say('book_how_to_cite'))}: {_marked(_cite(found, request, voice))}", ""]
     lines += [f"## {_marked(voice.say('book_columns'))}", ""]
-    for name in found.table.column_names:
+    for name in found.arrow.column_names:
         one = _statistics_column(found, name, voice)
         lines.append(f"- **{_safe(name)}**: {_safe(one['means'])}")
         for kind in ("values", "other", "missing_values"):
