@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 PAGE = Path(__file__).with_name("dependencies.md")
 PROJECT = tomllib.loads(PAGE.parents[1].joinpath("pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
-PARTS = {"users": ["all"], "work": ["dev", "bench", "locks"]}
+PARTS = {"users": ["all", "spark"], "work": ["dev", "bench", "locks"]}
 """What stands between `<!-- licenses: NAME -->` and `<!-- end of licenses -->`: extras, each once."""
 
 SPDX = {
