@@ -33,3 +33,14 @@ def test_several_mechanisms_share_one_picture() -> None:
     for wrong in ({}, {"a": dv.pml(joint, "bits"), "b": joint}, [joint]):
         with pytest.raises(dv.DivulgeError, match="mechanisms"):
             dv.measures.plot_pointwise(wrong)  # type: ignore[arg-type]
+
+
+def test_bars_are_the_values_of_outcomes_and_name_what_is_infinite() -> None:
+    leak = dv.pmc(dv.Joint([0.5, 0.5], dv.Channel([[0.5, 0.5], [0, 1]], ["a", "b"], ["rare", "usual"])))
+    axes = leak.plot(kind="bars")
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["rare", "usual"]
+    assert [bar.get_width() for bar in axes.patches] == [0.0, leak["usual"]]
+    assert leak["rare"] == np.inf
+    assert [text.get_text() for text in axes.texts] == ["infinite"]
+    with pytest.raises(dv.DivulgeError, match="tail"):
+        leak.plot(kind="pie")  # pyright: ignore[reportArgumentType]

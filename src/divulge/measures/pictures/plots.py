@@ -5,7 +5,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from divulge.errors import DivulgeError
 from divulge.extras import drawable
+from divulge.model.shown import printable
 
 
 class Variable(Protocol):
@@ -19,6 +21,28 @@ class Variable(Protocol):
     def values(self) -> np.ndarray: ...
     @property
     def tail(self) -> Callable[[float], float]: ...
+
+
+MOST_BARS = 200
+"""More bars than this are narrower than a pixel or two of a page, and their names cannot be read."""
+
+
+def bars(leak: Any, ax: Any = None, **options: Any) -> Any:
+    """Draw one bar an outcome, the first on top, with what is infinite in words, and return the axes."""
+    if len(leak) > MOST_BARS:
+        raise DivulgeError.of("kind", f'be "tail" where there are more than {MOST_BARS} outcomes', "their number",
+                              f"{len(leak):,}")  # fmt: skip
+    ax = drawable(ax)
+    places = np.arange(len(leak))
+    ax.barh(places, np.where(np.isfinite(leak.values), leak.values, 0.0), **options)
+    for place in places[~np.isfinite(leak.values)].tolist():
+        ax.annotate("infinite" if leak.values[place] > 0 else "minus infinite", (0, place), va="center")
+    ax.set_yticks(places, [printable(str(outcome)) for outcome in leak.outcomes])
+    ax.invert_yaxis()
+    ax.set_xlabel(f"{leak.name} [{leak.unit}]" if leak.unit else leak.name)
+    if "label" in options:
+        ax.legend()
+    return ax
 
 
 def pointwise(variable: Variable, ax: Any = None, **options: Any) -> Any:

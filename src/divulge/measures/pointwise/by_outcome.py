@@ -263,10 +263,16 @@ class Pointwise(Tabled, Record):
         pd = require("pandas", "frames")
         return pd.DataFrame(columns, index=pd.Index(list(self.outcomes), name="outcome", tupleize_cols=False))
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw P(value > t) over t on matplotlib axes and return them (extra: plot).
+    def plot(self, ax: Any = None, kind: Literal["tail", "bars"] = "tail", **options: Any) -> Any:
+        """Draw P(value > t) over t, or one bar an outcome, on matplotlib axes and return them (extra: plot).
 
-        Options such as `label` and `color` are those of a line; `plot_pointwise` lays several over one another.
+        Options such as `label` and `color` are those of a line, or of bars; `plot_pointwise` lays several tails over
+        one another. Bars are as long as the value; one that is infinite is said to be, in words.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, or None for new ones
+        kind : "tail" or "bars"
 
         Examples
         --------
@@ -274,9 +280,15 @@ class Pointwise(Tabled, Record):
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.plot(label="today").get_xlabel()
         't [nats]'
+        >>> [label.get_text() for label in leak.plot(kind="bars").get_yticklabels()]
+        ['rare', 'usual']
         """
-        from divulge.measures.pictures.plots import pointwise
+        from divulge.measures.pictures.plots import bars, pointwise
 
+        if kind == "bars":
+            return bars(self, ax, **options)
+        if kind != "tail":
+            raise DivulgeError.of("kind", 'be "tail" or "bars"', "it", repr(kind)[:60])
         return pointwise(self, ax, **options)
 
     def __getitem__(self, outcome: Hashable) -> float:
