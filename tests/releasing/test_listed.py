@@ -193,7 +193,6 @@ def test_a_frame_of_several_kinds_names_its_column() -> None:
     assert dv.open_table(pandas.DataFrame({"faith": ["none", None]})).rows == 2
 
 
-<<<<<<< HEAD
 def test_a_table_with_a_column_of_answers_is_a_list(tmp_path: Path) -> None:
     listed, other = tmp_path / "faiths.csv", tmp_path / "source.csv"
     listed.write_text("faith,group\n" + "".join(f"{faith},g\n" for faith in ("none", "catholic", "sikh")))
@@ -209,7 +208,8 @@ def test_a_table_with_a_column_of_answers_is_a_list(tmp_path: Path) -> None:
     (tmp_path / "faiths.json").write_text("none, sikh")
     with pytest.raises(dv.InputFileError, match=r"faiths\.json: must be JSON, such as .*, or a table or text"):
         dv.release(people, values=tmp_path / "faiths.json", **asked)
-=======
+
+
 def test_a_list_that_another_publication_took_from_its_table_is_never_said_to_be_listed_beforehand(
     tmp_path: Path,
 ) -> None:
@@ -243,4 +243,3 @@ def test_a_table_of_counts_whose_list_noise_named_before_says_what_that_cost(tmp
     done = dv.release(people, column="faith", guarantee="ldp=1", values=tmp_path / "b.codebook.json")
     assert done.answers["bought"]["epsilon"] == 0.5
     assert 0 < done.answers["bought"]["delta"] <= 1e-6
->>>>>>> 6d8a17e (A list out of another publication's codebook is not said to be listed beforehand)
