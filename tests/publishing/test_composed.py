@@ -27,6 +27,8 @@ ASKED: dict[str, tuple[list[Any], list[tuple[Any, ...]]]] = {
     "counts and sums": ([dv.Count("h"), dv.Sum("v", (-1, 2), by="g")], list(product((0, 1), (0, 1), (-1, 0, 2)))),
     "mean by group": ([dv.Mean("v", (0, 3), by="g")], list(product((0, 1), (0,), (0, 1, 3)))),
     "variance": ([dv.Variance("v", (0, 2))], list(product((0,), (0,), (0, 1, 2)))),
+    "mean with gaps": ([dv.Mean("u", (0, 4), by="g")], list(product((0, 1), (0,), (None, 0, 1, 4)))),
+    "mean of all": ([dv.Mean("u", (0, 4))], list(product((0,), (0,), (None, 0, 4)))),
     "share": ([dv.Proportion("g", 0, by="h"), dv.Count("h")], list(product((0, 1), (0, 1), (0,)))),
 }  # fmt: skip
 
@@ -34,18 +36,28 @@ ASKED: dict[str, tuple[list[Any], list[tuple[Any, ...]]]] = {
 def added(query: Query, record: tuple[Any, ...]) -> np.ndarray:
     """Return what one row adds to the cells, from the definition."""
     at = dict(zip("ghv", record, strict=True))
+    at["u"] = at["v"]  # a column that may have gaps
     cells = np.zeros(query.shape, dtype=int)
     place = tuple(at[name] for name in query.by)
-    if query.kind == "rows" and query.column is not None:
+    if any(at[name] is None for name in query.by) or (query.column == "u" and at["u"] is None):
+        return cells.ravel()  # in no group, or without a number
+    if query.only is not None:
         hit = at[query.column] == query.only
         if len(query.shape) > len(query.by):
             cells[(*place, 0 if hit else 1)] = 1
         else:
             cells[place] = hit
     else:
-        value = 0 if query.kind == "rows" else at[query.column or "v"] - query.middle
+        value = (at["v"] or 0) - query.middle
         cells[place] = {"rows": 1, "values": value, "squares": value**2}[query.kind]
     return cells.ravel()
+
+
+def cut(query: Query, record: tuple[Any, ...]) -> np.ndarray:
+    """Return what one row adds to the cells, its value brought between the bounds."""
+    g, h, v = record
+    ends = (query.bottom, query.bottom + query.candidates - 1)
+    return added(query, (g, h, v if v is None or query.candidates == 1 else min(max(v, ends[0]), ends[1])))
 
 
 def losses_of(noise: Noise, shift: int) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +104,11 @@ def test_no_change_of_a_record_has_a_larger_delta(name: str, family: str, neighb
             laws = [losses_of(*one) for one in shifts]
             worst, less = max(worst, delta_of(laws, 3.0)), max(less, delta_of(laws, 2.95))
     assert worst <= DELTA * (1 + 1e-6)
-    if name in ("two margins", "share"):  # some record changes in the way that was composed
+    if name in ("two margins", "share", "mean by group", "mean with gaps") and (family, neighbors) != (
+        "laplace",
+        "added",
+    ):
+        # some record changes in the way that was composed
         assert less > DELTA
 
 
@@ -196,3 +212,57 @@ def test_a_choice_among_scores_composes_as_the_law_of_the_choice() -> None:
         other = scores + rng.integers(-moved, moved + 1, 3)
         p, q = (np.exp(-s / noise.scale) / np.exp(-s / noise.scale).sum() for s in (scores, other))
         assert np.maximum(p - math.exp(said) * q, 0).sum() <= 1e-3 + 1e-12
+
+
+def no_more(moved: list[int], most: list[int]) -> bool:
+    return all(far <= allowed for far, allowed in zip(moved, [*most, *[0] * len(moved)], strict=False))
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("column", ["v", "u"])
+@pytest.mark.parametrize("finest", [("g", "h"), ("g",)])
+@pytest.mark.parametrize("most", [5, 16])
+def test_each_change_of_a_record_is_in_some_way_that_is_composed(
+    monkeypatch: pytest.MonkeyPatch, column: str, complete: bool, finest: tuple[str, ...], most: int
+) -> None:
+    """All pairs of records, in groups or in none, with numbers or gaps, of statistics by coarse and fine groups."""
+    monkeypatch.setattr(composed, "_MOST_WAYS", most)  # of 5, gaps are not told apart
+    groups = {"g": Categories(("0", "1"), complete=complete), "h": Categories(("0", "1"), complete=complete)}
+    asked = [
+        dv.Count("g"), dv.Count("h", "g"), dv.Mean(column, (-1, 3)), dv.Variance(column, (0, 3), by="g"),
+        dv.Sum(column, (-1, 2), by=finest), dv.Mean(column, (0, 3), by="h"), dv.Proportion("h", 1, by="g"),
+    ]  # fmt: skip
+    queries = plan_of(asked, groups, FULL, Unit()).queries
+    ways = [[sorted(far or (), reverse=True) for far in way] for way in composed._moves(queries, Unit())]
+    sides = (0, 1) if complete else (0, 1, None)
+    values = {"v": (-1, 0, 3), "u": (None, -1, 0, 3)}[column]
+    records = list(product(sides, sides, values))
+    for x, y in product(records, records):
+        moved = [sorted(abs(cut(query, x) - cut(query, y)), reverse=True) for query in queries]
+        assert any(all(map(no_more, moved, way)) for way in ways), (x, y)
+
+
+def test_no_way_that_is_passed_over_tells_more() -> None:
+    """What zCDP bounds below the worst is not composed, and alike ways are composed once."""
+    queries = plan_of([dv.Mean(c, (0, 4), by="g") for c in ("u", "w")], GROUPS, [], Unit()).queries
+    for scales in ((9.0, 2.0, 9.0, 2.0), (3.0, 6.0, 3.0, 6.0), (3.0, 2.0, 8.0, 1.5)):
+        noises = tuple(Noise("gaussian", scale) for scale in scales)
+        every = composed.compositions(queries, noises, Unit())
+        assert adp_epsilon(queries, noises, Unit(), DELTA) == max(one.epsilon(DELTA) for one in every)
+        assert all(one.epsilon(DELTA) <= composed._promised(one.rho, DELTA) * (1 + 1e-3) for one in every)
+        assert len(every) == len(composed._moves(queries, Unit())) - (scales[:2] == scales[2:])
+
+
+@pytest.mark.parametrize(("scale", "moved", "delta"), [(2.0, 1, 0.01), (2.0, 3, 1e-5), (5.0, 2, 0.01)])
+def test_a_loss_of_whole_numbers_lies_above_that_of_real_ones(
+    monkeypatch: pytest.MonkeyPatch, scale: float, moved: int, delta: float
+) -> None:
+    monkeypatch.setattr(composed, "_MOST_ATOMS", 0)
+    noise = Noise("laplace", scale)
+    way = composed._laplace(noise, moved)
+    near = dv.compose(*[part for part, _ in way.parts], tolerance=1e-4)
+    law = [losses_of(noise, moved)]
+    assert delta_of(law, composed.Composed(near, way.shift, way.more).epsilon(delta)) <= delta
+    assert delta_of(law, composed.Composed(near, 0.0, way.more).epsilon(delta)) > delta
+    more = composed.Composed(near, 0.25, math.log(2))  # masses twice as large: half of delta is left
+    assert more.epsilon(delta) == pytest.approx(0.25 + near.epsilon(delta / 2).upper, rel=1e-12)

@@ -76,7 +76,8 @@ def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
         return Query("people", tuple(one["by"]), (cells,), low=int(one.get("low", 1)))
     if kind == "rows":
         alone = "at" in one and cells == 1
-        return Query("rows", tuple(one["by"]), (cells,), low=int(one.get("low", 0 if alone else 1)))
+        low = int(one.get("low", 0 if alone else 1))
+        return Query("rows", tuple(one["by"]), (cells,), one["column"], low, only=one.get("at"))
     if kind in ("values", "squares", "cut"):
         low, high = int(one.get("low", 0)), int(one.get("high", 1))
         return Query(kind, tuple(one["by"]), (cells,), one["column"], low, high)

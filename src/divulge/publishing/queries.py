@@ -177,31 +177,49 @@ class Query:
             return 2 * k * reach, (4 if self.low < 0 else 2) * s * reach * reach
         return max(2 * k * reach, within), max(2 * s * reach * reach, within * within)
 
-    def shifts(self, unit: Unit) -> tuple[tuple[int, ...], ...]:
+    @property
+    def counts_numbers(self) -> bool:
+        """Whether rows are counted that have a number in a column: a gap moves it, and no other change in a group."""
+        return self.kind == "rows" and self.column is not None and self.only is None
+
+    def shifts(self, unit: Unit, gap: bool | None = None) -> tuple[tuple[int, ...], ...]:
         """Return the ways in which one unit changes the query: how far each number, or score, that it touches moves.
 
         Any change moves every number by no more than one of the ways does; of two, the first is that of a unit which
         leaves its group, the second that of one which stays. Empty for people with several rows in
         several groups, which can change in more ways than are worth listing, but where each of their rows is in a cell
-        of its own and what it adds is not below 0.
+        of its own and what it adds is not below 0. `gap` says of a replaced row whether it has a number in the query's
+        column on one side alone, or on both; where it is None, either may be.
+
+        Examples
+        --------
+        >>> rows = Query("rows", ("g",), (3,), "age", low=0)  # how many have an age
+        >>> rows.shifts(Unit()), rows.shifts(Unit(), gap=False), rows.shifts(Unit(), gap=True)
+        (((1, 1), (1,)), ((1, 1), ()), ((1,),))
         """
         replaced, several = unit.neighbors == "replaced", self.cells > 1
         k, s = unit.in_cells(self)
         if k > 1 and several:
             single = s == k and self.low >= 0 and self.kind != "ranks"
             return ((self.reach,) * min(2 * k if replaced else k, self.cells),) if single else ()
-        if self.kind == "ranks":
-            one, other = (k * sharp for sharp in self.sharpness)
-            if not replaced:
-                return ((one,) * self.draws,)
-            return (*([(one,) * (2 * self.draws)] if several else []), (other,) * self.draws)
+        one, other = (k * sharp for sharp in self.sharpness)
         reach = k * self.reach
-        if not replaced:
-            return ((reach,),)
+        if not replaced or (gap and k == 1 and (self.counts_numbers or self.kind not in ("rows", "people"))):
+            return ((one,) * self.draws if self.kind == "ranks" else (reach,),)  # in one cell alone
+        if self.kind == "ranks":
+            return (*([(one,) * (2 * self.draws)] if several else []), (other,) * self.draws)
+        return (*([(reach, reach)] if several else []), self._staying(k, gap))
+
+    def _staying(self, k: int, gap: bool | None) -> tuple[int, ...]:
+        """Return how far numbers move where a replaced unit stays in its group, with k rows if there is one cell."""
         within = max(self.high, k * self.high) - min(self.low, k * self.low)
-        if not several:
-            return ((within,),)
-        return ((reach, reach), *([(within,)] if within > reach else []))
+        if self.kind not in ("rows", "people") or k > 1:
+            return (within,)
+        if self.only is not None and self.cells > 1:
+            return (self.reach, self.reach)  # from rows with the value to those without, beside one another
+        if self.counts_numbers and (self.cells > 1 or not self.by):
+            return () if gap is False else (within,)
+        return () if self.cells > 1 else (within,)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 The noise on each number that a unit moves is a mechanism whose sensitivity is how far: the hockey-stick divergences of
 shifted log-concave noise grow with the shift, and independent noises compose. Which numbers move together follows from
-the groups: whoever stays in a group of fine columns stays in every coarser one.
+the groups: whoever stays in a group of fine columns stays in every coarser one, and in how many rows it has, unless
+what is counted there is missing in one of both.
 
 References
 ----------
@@ -12,11 +13,11 @@ Su, "Gaussian Differential Privacy", arXiv:1905.02383.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 from divulge.dp.accounting.composition import Composition, compose
@@ -30,6 +31,9 @@ from divulge.dp.mechanisms import (
 )
 from divulge.publishing.noising.leakage import Noise, concentration, largest_loss
 from divulge.publishing.queries import Query, Unit
+
+Shifts = tuple[int, ...]
+"""How far each number that moves does."""
 
 _MOST_ATOMS = 1000
 """The law of Laplace noise is listed up to this sensitivity; beyond, it is near that of real numbers."""
@@ -66,11 +70,12 @@ class Way:
 
 @dataclass(frozen=True)
 class Composed:
-    """The composition of one way for each query."""
+    """The composition of one way for each query; `rho` is what it promises in zCDP."""
 
     composition: Composition
     shift: float
     more: float
+    rho: float = math.inf
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at this delta."""
@@ -87,8 +92,17 @@ def adp_epsilon(queries: tuple[Query, ...], made: tuple[Noise, ...], unit: Unit,
     pure = largest_loss(queries, made, unit)
     known = [] if pure == math.inf else [above(Fraction(pure))]
     if rho := concentration(queries, made, unit):
-        known.append(compose(ZcdpRelease(above(rho)), tolerance=1e-4).epsilon(delta).upper)
-    return min([max(one.epsilon(delta) for one in compositions(queries, made, unit)), *known])
+        known.append(_promised(above(rho), delta))
+    worst = 0.0
+    for one in sorted(compositions(queries, made, unit), key=lambda one: -one.rho):
+        if _promised(one.rho, delta) > worst:
+            worst = max(worst, one.epsilon(delta))
+    return min([worst, *known])
+
+
+def _promised(rho: float, delta: float) -> float:
+    """Return what zCDP promises at this delta: at once, and no less than what the law would."""
+    return compose(ZcdpRelease(rho), tolerance=1e-4).epsilon(delta).upper if rho < math.inf else math.inf
 
 
 def compositions(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> list[Composed]:
@@ -97,24 +111,77 @@ def compositions(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) ->
     Where there are too many, one change for each query takes the place of two that it can have.
     """
     asked = [(query, noise) for query, noise in zip(queries, made, strict=True) if query.changes(unit)[0]]
-    ways = [_ways(query, noise, unit) for query, noise in asked]
-    groups = dict.fromkeys(frozenset(query.by) for (query, _), two in zip(asked, ways, strict=True) if len(two) > 1)
-    left = _left(groups)
-    if not left:
-        ways = [one if len(one) == 1 else [_largest(*of, unit)] for one, of in zip(ways, asked, strict=True)]
-    chosen = [
-        [
-            way[0 if len(way) == 1 or frozenset(query.by) in out else 1]
-            for (query, _), way in zip(asked, ways, strict=True)
+    out: dict[Any, Composed] = {}
+    for moves in _moves([query for query, _ in asked], unit):
+        moved = [(i, *of, far) for i, (of, far) in enumerate(zip(asked, moves, strict=True)) if far != ()]
+        alike = Counter((query.kind == "ranks", noise, i if far is None else far) for i, query, noise, far in moved)
+        if (key := frozenset(alike.items())) in out:
+            continue
+        parts = [
+            _largest(query, noise, unit) if far is None else _of(query, noise, Counter(far))
+            for _, query, noise, far in moved
         ]
-        for out in left or [frozenset()]
-    ]
-    out: list[Composed] = []
-    for parts in chosen:
         mechanisms = chain.from_iterable(way.parts for way in parts)
         shift, more = (math.fsum(getattr(way, name) for way in parts) for name in ("shift", "more"))
-        out.append(Composed(compose(*mechanisms, tolerance=1e-4), shift, more))
-    return out
+        rho = sum(
+            concentration([query], [noise], unit) if far is None else _concentration(query, noise, far)
+            for _, query, noise, far in moved
+        )
+        out[key] = Composed(compose(*mechanisms, tolerance=1e-4), shift, more, above(Fraction(rho)))
+    return list(out.values())
+
+
+def _concentration(query: Query, noise: Noise, far: Shifts) -> Fraction:
+    """Return rho of zCDP of numbers, or scores, that move so far."""
+    square = Fraction(noise.scale) ** 2
+    if noise.family == "gaussian":
+        return sum(each * each for each in far) / (2 * square)
+    return (sum(far) * (2 if query.kind == "ranks" else 1)) ** 2 / (2 * square)
+
+
+def _moves(queries: Sequence[Query], unit: Unit) -> list[tuple[Shifts | None, ...]]:
+    """Return how far each query's numbers move, in each way of one unit; None stands for whatever the query can do.
+
+    A way is which groups the unit leaves, and in which columns it has a number on one side alone. Only groups count in
+    which some query tells more of a unit that stays; whoever stays in one of them stays in every coarser one.
+    """
+    ways = [query.shifts(unit) for query in queries]
+    groups = [frozenset(query.by) for query in queries]
+    staying = [len(two) > 1 and not _covers(two[0], two[1]) for two in ways]
+    asked = dict.fromkeys(group for group, stays in zip(groups, staying, strict=True) if stays)
+    left = _left(asked)
+    gaps = _gaps(queries, unit, max(len(left), 1))
+
+    def move(place: int, out: frozenset[frozenset[str]], gap: Mapping[str | None, bool]) -> Shifts | None:
+        if not ways[place] or (staying[place] and not left):
+            return None
+        two = queries[place].shifts(unit, gap.get(queries[place].column))
+        stays = any(groups[place] <= group for group in asked if group not in out) if left else False
+        return tuple(sorted(two[-1] if stays else two[0], reverse=True))
+
+    every = [tuple(move(i, out, gap) for i in range(len(queries))) for out in left or [frozenset()] for gap in gaps]
+    found: list[tuple[Shifts | None, ...]] = []
+    for one in dict.fromkeys(every):
+        if not any(other != one and all(map(_covers, other, one)) for other in every):
+            found.append(one)
+    return found
+
+
+def _gaps(queries: Sequence[Query], unit: Unit, before: int) -> list[dict[str | None, bool]]:
+    """Return the sets of columns that have a gap, of those where gaps are counted, as far as there are not too many."""
+    if unit.rows > 1 or unit.neighbors != "replaced":
+        return [{}]
+    columns = list(dict.fromkeys(query.column for query in queries if query.counts_numbers))
+    few = columns[: max(0, (_MOST_WAYS // before).bit_length() - 1)]
+    return [dict(zip(few, gap, strict=True)) for gap in product((False, True), repeat=len(few))]
+
+
+def _covers(more: Shifts | None, less: Shifts | None) -> bool:
+    """Say whether numbers that move so far tell no less than others."""
+    if more is None or less is None:
+        return more is less
+    high, low = sorted(more, reverse=True), sorted(less, reverse=True)
+    return len(high) >= len(low) and all(a >= b for a, b in zip(high, low, strict=False))
 
 
 def _left(groups: Iterable[frozenset[str]]) -> list[frozenset[frozenset[str]]]:
@@ -137,14 +204,6 @@ def _left(groups: Iterable[frozenset[str]]) -> list[frozenset[frozenset[str]]]:
         if len(found) > _MOST_WAYS:
             return []
     return found
-
-
-def _ways(query: Query, noise: Noise, unit: Unit) -> list[Way]:
-    """Return what tells of one unit's change, for each way of it: leaving its group, or staying in it."""
-    shifts = query.shifts(unit)
-    if not shifts:
-        return [_largest(query, noise, unit)]
-    return [_of(query, noise, Counter(way)) for way in shifts]
 
 
 def _of(query: Query, noise: Noise, moved: Counter[int]) -> Way:
