@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.publishing.counting.unknown import Threshold
+from divulge.guarantees.kinds.loss import ADP
+from divulge.publishing.counting.naming import naming, rest_of
+from divulge.publishing.counting.tables import table_of
+from divulge.publishing.counting.unknown import Threshold, occurring
 from divulge.publishing.noising.noise import thresholded
 from divulge.publishing.queries import Unit
 
@@ -65,6 +69,25 @@ def test_the_sampler_publishes_from_the_threshold_on() -> None:
     assert min(drawn) == 5
     p = math.exp(-1) / (1 + math.exp(-1))
     assert abs(sum(drawn.values()) / 20_000 - p) < 6 * math.sqrt(p * (1 - p) / 20_000)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_more_rows_of_a_person_show_a_value_than_is_said(most: int) -> None:
+    table = table_of(pa.table({"who": ["me"] * 5 + ["you"] * 2 + [None], "word": ["a"] * 5 + ["b"] * 2 + ["c"]}))
+    assert occurring(table, ("word",), Unit("who", most), None) == ({'["a"]': most, '["b"]': most}, 2 * most)
+    assert occurring(table, ("word",), Unit(), None)[1] == 8
+
+
+def test_what_names_and_statistics_about_them_are_given_adds_up_to_what_is_asked() -> None:
+    """The delta of names is spent: what is left is rounded down, and no more of it is left over than that."""
+    asked = ADP(1, 1e-6)
+    for columns in range(1, 9):
+        names = [naming(asked, columns, Unit("who", 3))] * columns
+        for name, least in (("epsilon", 0.74), ("delta", 4.9e-7)):
+            left = Fraction(rest_of(asked, names).values()[name])
+            spent = sum(Fraction(getattr(one, name)) for one in names)
+            assert left + spent <= Fraction(asked.values()[name]) < (left + spent) * (1 + Fraction(1, 10**15))
+            assert least < left < Fraction(asked.values()[name])
 
 
 def test_frequent_values_show_themselves_and_rare_ones_do_not() -> None:
