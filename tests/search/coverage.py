@@ -145,7 +145,7 @@ EXCUSED: dict[str, dict[str, str]] = {
     "a sentence, or what a document says of itself": {
         "Audit": "power remarks",
         "Generalization": "receipt",
-        "Published": "aggregate describes keeper told",
+        "Published": "aggregate arrow describes keeper numbers told",
         "Receipt": "answers describes names_of papers protects released_as together warnings",
     },
     "asks a kind of guarantee for what it measures": {"Design": "measured"},

@@ -98,10 +98,13 @@ def counted(
     wanted = list(dict.fromkeys([(), *sets]))
     columns = [f"g{i}" for i in range(len(groups))] + [f"v{i}" for i, number in enumerate(numbers) if number.ranks]
     sums = ["count(*) AS rows", *(["count(DISTINCT who) AS people"] if people else [])]
+    squared = {_Number.of(query) for query in queries if query.kind == "squares"}
     for i, number in enumerate(numbers):
-        if not number.ranks:
-            big = "HUGEINT" if table.text == "varchar" else "DECIMAL(38,0)"
-            sums += [f"sum(CAST(v{i} AS {big})) AS s{i}", f"sum(CAST(v{i} AS {big}) * v{i}) AS q{i}"]
+        big = "HUGEINT" if table.text == "varchar" else "DECIMAL(38,0)"
+        if not number.ranks:  # DuckDB sums whole numbers up in 128 bits, without a copy of them that wide
+            sums.append(f"sum({f'v{i}' if table.text == 'varchar' else f'CAST(v{i} AS {big})'}) AS s{i}")
+        if number in squared:
+            sums.append(f"sum(CAST(v{i} AS {big}) * v{i}) AS q{i}")
         sums += [f"count(v{i}) AS n{i}", f"sum(r{i}) AS r{i}", f"sum(k{i}) AS k{i}"]
     sums += [f"sum(p{i}) AS c{i}" for i in range(len(shown))]
     named = [_set(one, groups) for one in wanted]
