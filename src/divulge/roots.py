@@ -66,10 +66,11 @@ def grown(holds: Callable[[float], bool], start: float, largest: float = _LARGES
     return low, high
 
 
-def least(holds: Callable[[float], bool], highest: float) -> float:
+def least(holds: Callable[[float], bool], highest: float, width: float = 0.0) -> float:
     """Return the least non-negative double with `holds`, a condition that stays true once it is; +inf if none has.
 
-    `highest` is about the largest that can be asked for: the search grows from there, or from 1 where that is less.
+    `highest` is about the largest that can be asked for: the search grows from there, or from 1 where that is less. With
+    a relative `width`, some double with `holds` that is above the least by no more than that.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def least(holds: Callable[[float], bool], highest: float) -> float:
     if holds(0.0):
         return 0.0
     low, high = grown(holds, min(1.0, highest) if highest > 0 else 1.0)
-    return turn(holds, low, high)[1] if high < math.inf else math.inf
+    return turn(holds, low, high, width)[1] if high < math.inf else math.inf
 
 
 def least_integer(holds: Callable[[int], bool], low: int, largest: int = sys.maxsize) -> int:

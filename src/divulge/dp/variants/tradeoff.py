@@ -20,11 +20,15 @@ from divulge.dp.variants.worst import Worst, asked, worst_bracket
 from divulge.extras import drawable, require
 from divulge.model.record import Record
 from divulge.model.shown import Shown
+from divulge.roots import least
 
 _POINTS = 20_001
 """Points of a curve: tests between two mix them, so that beta is above the curve by the square of their distance."""
 _CELLS = 401
 """Points of a loss whose every tail is a search, by the same measure: fewer, as each takes longer."""
+
+_NOTHING, _NEAR = 1e-290, 1e-6
+"""What is told beyond the last test of a curve, above the doubles that lose digits; and how near that end is found."""
 
 _STEPS = 128
 """Steps of the search for a test: every second halves, down to neighboring doubles."""
@@ -356,10 +360,17 @@ def _around(
 
 def _thresholds(loss: PrivacyLoss) -> np.ndarray:
     """Return the losses up to which the tests of a continuous loss reject P: never an end or 0, where atoms are."""
-    ends = (max(loss.lowest, -loss.reverse().epsilon(1e-290)), min(loss.highest, loss.epsilon(1e-290)))
+    ends = (max(loss.lowest, -_far(loss.reverse())), min(loss.highest, _far(loss)))
     t = np.linspace(*ends, _CELLS if isinstance(loss, DensityLoss) else _POINTS)
     t[0], t[-1] = np.nextafter(t[0], math.inf), np.nextafter(t[-1], -math.inf)
     return np.where(t == 0, 1e-300, t)
+
+
+def _far(loss: PrivacyLoss) -> float:
+    """Return an epsilon beyond which next to nothing is told."""
+    if not isinstance(loss, DensityLoss):
+        return loss.epsilon(_NOTHING)
+    return least(lambda e: bool(loss.delta(e) <= _NOTHING), loss.highest, _NEAR)
 
 
 def _corners(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
