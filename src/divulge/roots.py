@@ -69,8 +69,8 @@ def grown(holds: Callable[[float], bool], start: float, largest: float = _LARGES
 def least(holds: Callable[[float], bool], highest: float, width: float = 0.0) -> float:
     """Return the least non-negative double with `holds`, a condition that stays true once it is; +inf if none has.
 
-    `highest` is about the largest that can be asked for: the search grows from there, or from 1 where that is less. With
-    a relative `width`, some double with `holds` that is above the least by no more than that.
+    `highest` is about the largest that can be asked for: the search grows from there, or from 1 where that is less.
+    With a relative `width`, some double with `holds` that is above the least by no more than that.
 
     Examples
     --------
