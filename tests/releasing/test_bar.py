@@ -2,11 +2,13 @@
 
 import re
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import csv
 
 import divulge as dv
 from divulge.releasing.output.bar import in_notebook
@@ -64,6 +66,32 @@ def test_there_is_none_where_it_is_not_wanted(notebook: Shown) -> None:
     dv.release(TABLE, column="x", guarantee="ldp=1", progress=lambda done, total: seen.append((done, total)))
     assert notebook.drawn == []
     assert seen[-1] == (1000, 1000)
+
+
+def test_a_publication_tells_in_each_pass_how_far_it_is(notebook: Shown, tmp_path: Path) -> None:
+    many = pa.table({"x": ["a", "b"] * 200_000, "age": list(range(100)) * 4_000})
+    asked: Any = {"guarantee": "dp=1", "values": {"x": ["a", "b"]}}
+    dv.publish(many, [dv.Count("x"), dv.Mean("age", (0, 100))], **asked)
+    assert notebook.drawn[0] == "<progress></progress> reading"
+    assert any(re.search(r'value="\d+" max="400000"></progress> [\d,]+ rows', drawn) for drawn in notebook.drawn)
+    assert notebook.drawn[-1] == ""
+    notebook.drawn.clear()
+    passes: dict[int, list[int]] = {0: []}
+
+    def told(done: int, total: int | None) -> None:
+        if done < (passes[max(passes)] or [0])[-1]:
+            passes[max(passes) + 1] = []
+        passes[max(passes)].append(done)
+        assert total in (None, 400_000)
+
+    csv.write_csv(many, tmp_path / "many.csv")
+    dv.publish(tmp_path / "many.csv", dv.Count("x"), progress=told, ledger=tmp_path / "ledger.db", **asked)
+    assert max(map(max, passes.values())) == 400_000
+    assert len(passes) <= 4  # fingerprint, its first batch, persons, counts
+    dv.publish(many, dv.Count("x"), progress=False, **asked)
+    assert notebook.drawn == []
+    with pytest.raises(dv.DivulgeError, match=r"`progress` must be a function; it is a str"):
+        dv.publish(many, dv.Count("x"), progress="yes", **asked)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_script_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:

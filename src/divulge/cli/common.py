@@ -4,7 +4,8 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -221,3 +222,19 @@ def one_of(given: Mapping[str, Any]) -> str:
         found = "more than one is" if present else "neither is" if len(given) == 2 else "none is"
         raise DivulgeError(f"one of {' or '.join(given)} must be given; {found}.")
     return present[0]
+
+
+@contextmanager
+def watched_rows() -> Generator[Callable[[int, int | None], None] | None]:
+    """Give a function that moves a bar on standard error, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    with Progress(
+        "rows", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task("rows", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -31,6 +31,7 @@ from divulge.publishing.queries import Neighbors, Plan, Query, Unit, plan_of
 from divulge.publishing.remarks import notes_of, surprises
 from divulge.publishing.request import Publish
 from divulge.publishing.statistics import Count, Cut, Numeric, People, Proportion, Quantiles, Statistic
+from divulge.releasing.engine import Progress
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import Places, publish_together
 from divulge.releasing.planning.listed import read_values
@@ -167,9 +168,9 @@ class Ready:
         return notes_of(self.task, dict(self.values), self.plan, least, dict(self.names))
 
 
-def ready(asked: Task, source: Any, engine: Any) -> Ready:
-    """Return the request with its categories, queries and noise for a table."""
-    table = table_of(source, engine)
+def ready(asked: Task, source: Any, engine: Any, progress: Progress | None = None) -> Ready:
+    """Return the request with its categories, queries and noise for a table, of which each pass tells its progress."""
+    table = table_of(source, engine, progress)
     person = [] if asked.unit.person is None else [asked.unit.person]
     table.source.require_values([*asked.columns, *person])
     unlisted = [name for name in asked.by if name not in asked.values]

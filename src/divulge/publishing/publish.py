@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from divulge.errors import DivulgeError
 from divulge.files.tables.frames import like
@@ -14,8 +14,10 @@ from divulge.publishing.notes import Note
 from divulge.publishing.publication import Papers, carried_out, described, ready, task
 from divulge.publishing.published import Published, promise
 from divulge.publishing.request import Publish
+from divulge.releasing.engine import Progress
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output.archive import archived, require_archive
+from divulge.releasing.output.bar import telling
 from divulge.releasing.output.places import PAPERS, Places
 from divulge.releasing.persons import most_of, require_one_row_each
 from divulge.releasing.records.ledger import Kept, recorded
@@ -28,6 +30,7 @@ def publish(
     statistics: Any,
     sink: str | os.PathLike[str] | None = None,
     *,
+    progress: Progress | Literal[False] | None = None,
     warn: Callable[[str], object] = lambda warning: None,
     **options: Any,
 ) -> Published:
@@ -115,6 +118,8 @@ def publish(
     delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks,
     limits : optional
         How a file is read, as for `open_table`.
+    progress : function of (rows read, rows in all or None), or False, optional
+        Told in each pass over the table. In a notebook a bar is shown when it is not given, and none with False.
     warn : function of str, optional
         Gets what a reader has to know before anything is drawn.
 
@@ -145,11 +150,19 @@ def publish(
     >>> found.guarantees, found.queries[0]["scale"]  # a row moves from one cell to another: 2 / scale
     ({'dp': 1.0}, 2.0)
     """
-    return run(Request.of("publish", source, sink, statistics=statistics, **options), source, warn=warn)
+    return run(Request.of("publish", source, sink, statistics=statistics, **options), source,
+               progress=progress, warn=warn)  # fmt: skip
 
 
-def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[str], object]) -> Published:
+def carry_out(
+    request: Publish, source: Any, *, progress: Progress | Literal[False] | None, warn: Callable[[str], object]
+) -> Published:
     """Record the release, count, draw, and publish the numbers with their papers; or nothing of it."""
+    with telling(progress, "reading") as move:
+        return _carried_out(request, source, move, warn)
+
+
+def _carried_out(request: Publish, source: Any, progress: Progress | None, warn: Callable[[str], object]) -> Published:
     require_archive(request.archive, request.sink, request.force)
     asked = task(request)
     papers: Papers = late("divulge.reporting.publish:papers")(request)
@@ -161,7 +174,7 @@ def carry_out(request: Publish, source: Any, *, progress: Any, warn: Callable[[s
                         sign=request.sign)  # fmt: skip
     if outputs.table is not None and not outputs.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
-    made = ready(asked, source, request.engine)
+    made = ready(asked, source, request.engine, progress)
     if request.person is None and not request.per_row and not by_spark(source, request.engine):
         require_one_row_each(made.table.source, ())
     promised = described(made, None if outputs.table is None else outputs.table.name)

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +27,7 @@ from divulge.releasing.estimating.contingency import Tally, counts_of
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output import sinks
 from divulge.releasing.output.archive import archived, require_archive
-from divulge.releasing.output.bar import bar, in_notebook
+from divulge.releasing.output.bar import telling
 from divulge.releasing.output.places import PAPERS, RECEIPT, Places, publish_together
 from divulge.releasing.persons import (
     People,
@@ -204,12 +204,9 @@ def carry_out(
 ) -> Receipt:
     """Choose the mechanism, record the release, draw, and publish the table with its papers; or nothing of it."""
     require_archive(request.archive, request.sink, request.force)
-    if not callable(progress or str):
-        raise DivulgeError.of("progress", "be a function", "it", f"a {type(progress).__name__}")
-    made = resolved(request, source)
     papers: Papers = late("divulge.reporting.release:papers")(request)
-    told = bar() if progress is None and in_notebook() else nullcontext(progress or None)
-    with told as move:
+    with telling(progress) as move:
+        made = resolved(request, source)
         done = _carried_out(source, made, papers, move, warn)
     if request.archive is None:
         return done

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge import staging, stopping
-from divulge.cli.common import JsonOption, emit, note, print_table, say
+from divulge.cli.common import JsonOption, emit, note, print_table, say, watched_rows
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
@@ -98,7 +98,8 @@ def carry_out(request: Any, as_json: bool) -> None:
     from divulge.releasing.output.places import PAPERS
     from divulge.releasing.request import run
 
-    done = run(request, warn=note)
+    with watched_rows() as progress:
+        done = run(request, progress=progress, warn=note)
     if request.sink is None:
         stopping.ALREADY[:] = [stopping.DRAWN]
     written: dict[str, Any] = {}

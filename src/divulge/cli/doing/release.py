@@ -1,15 +1,12 @@
 """`divulge release`: a column of a table out of the door, through a mechanism, with its papers."""
 
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, emit, note, say
+from divulge.cli.common import JsonOption, emit, note, say, watched_rows
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
@@ -68,7 +65,7 @@ def carry_out(request: Any, as_json: bool) -> None:
     """Release what is asked, and tell what came of it."""
     from divulge.releasing.request import run
 
-    with _progress() as progress:
+    with watched_rows() as progress:
         done = run(request, progress=progress, warn=note)
     _tell(done, request.unit, as_json, request.language)
 
@@ -135,19 +132,3 @@ def _show(found: Any, unit: Any, picture: Path | None, force: bool, as_json: boo
         say(found.text())
         if unit != "nats":
             note(f"note: epsilons are in {unit}.")
-
-
-@contextmanager
-def _progress() -> Generator[Callable[[int, int | None], None] | None]:
-    """Give a function that moves a bar on standard error, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    with Progress(
-        "rows", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task("rows", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -5,8 +5,9 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO
 
 from divulge import stopping
@@ -26,6 +27,23 @@ Stream = Callable[[Sequence[str], Sequence[str]], Iterator[Any]]
 def batch_rows(columns: int) -> int:
     """Return how many rows a batch of this many columns should have."""
     return max(1 << 12, min(MOST_ROWS, (MOST_ROWS << 2) // max(columns, 1)))
+
+
+class _Pass:
+    """The rows of one pass over a table, whichever of its parts they are in."""
+
+    def __init__(self, tell: Callable[[int, int | None], object], rows: int | None) -> None:
+        self._tell, self._rows, self._done, self._lock = tell, rows, 0, Lock()
+
+    def through(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield batch
+            with self._lock:
+                self._done += batch.num_rows
+                self._tell(self._done, self._rows)
+
+    def of(self, stream: Stream) -> Stream:
+        return lambda columns, coded: self.through(stream(columns, coded))
 
 
 @dataclass(frozen=True)
@@ -79,6 +97,28 @@ class Source(Shown):
         1
         """
         return self.divided(columns, many) if self.divided else [self]
+
+    def watched(self, tell: Callable[[int, int | None], object]) -> "Source":
+        """Return the same table; every pass over it tells how many rows were read, of how many where that is known.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> source = dv.open_table(pa.table({"answer": ["yes", "no", "no"]}))
+        >>> [batch.num_rows for batch in source.watched(print).batches()]
+        3 3
+        [3]
+        """
+
+        def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+            return _Pass(tell, self.rows).through(self.stream(columns, coded))
+
+        def parts(columns: Sequence[str], many: int) -> "list[Source]":
+            one = _Pass(tell, self.rows)
+            return [replace(part, stream=one.of(part.stream)) for part in self.parts(columns, many)]
+
+        return replace(self, stream=stream, divided=parts if self.divided else None)
 
     def batches(self, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
         """Yield record batches of `columns` (all when not given), in the order of the rows.

@@ -19,6 +19,7 @@ from divulge.files.tables.table import open_table
 from divulge.model.labels import text_of
 from divulge.model.shown import printable
 from divulge.releasing.drawing.coding import dictionary_of
+from divulge.releasing.engine import Progress
 from divulge.releasing.estimating.counting import EngineName, by_spark
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
@@ -91,12 +92,15 @@ class Table:
         return bool(require("pyarrow.types", "tables").is_boolean(self.source.schema.field(column).type))
 
 
-def table_of(given: Any, engine: EngineName = "local") -> Table:
-    """Return a table where it is counted: by Spark when asked to and for its frames, else by DuckDB."""
+def table_of(given: Any, engine: EngineName = "local", progress: Progress | None = None) -> Table:
+    """Return a table where it is counted: by Spark when asked to and for its frames, else by DuckDB.
+
+    Every pass over one that is not Spark's tells its progress; Spark shows its own.
+    """
     if by_spark(given, engine):
         return _on_spark(given)
     source = open_table(given)
-    table = _on_duckdb(source)
+    table = _on_duckdb(source if progress is None else source.watched(progress))
     loose = type(given).__module__.partition(".")[0] == "pandas"  # one gap makes whole numbers others there
     by_cells = source.path is not None and source.path.is_file() and source.path.suffix.lower() not in _DECLARED
     return replace(table, declared=not loose and not by_cells)

@@ -1,4 +1,4 @@
-"""A bar in a notebook that tells how far a release is."""
+"""A bar in a notebook that tells how far a release or a publication is."""
 
 import html
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from divulge.errors import number_of
+from divulge.errors import DivulgeError, number_of
 
 _PAUSE = 0.1
 """Seconds between two drawings."""
@@ -22,10 +22,24 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def bar() -> Generator[Callable[[int, int | None], None]]:
+def telling(
+    progress: Any, first: str = "choosing the mechanism"
+) -> Generator[Callable[[int, int | None], None] | None]:
+    """Give what tells of progress: the function that is given, in a notebook a bar without one, nothing for False."""
+    if not callable(progress or str):
+        raise DivulgeError.of("progress", "be a function", "it", f"a {type(progress).__name__}")
+    if progress is None and in_notebook():
+        with bar(first) as move:
+            yield move
+    else:
+        yield progress or None
+
+
+@contextmanager
+def bar(first: str) -> Generator[Callable[[int, int | None], None]]:
     """Show a bar from now on, and give a function of (rows done, rows in all or None) that moves it."""
     display: Any = sys.modules["IPython"].display
-    shown = display.display(_drawn("choosing the mechanism", None, None), raw=True, display_id=True)
+    shown = display.display(_drawn(first, None, None), raw=True, display_id=True)
     last = [0.0]
 
     def move(done: int, total: int | None) -> None:
