@@ -5,6 +5,7 @@ An exception alone is not enough: one that is raised while Python cleans up (in 
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -97,4 +98,9 @@ def _interrupt(number: int, _: Any) -> None:
     first = not ASKED
     ASKED.append(number)
     if first:
+        sys.unraisablehook = _unsaid
         raise Interrupted
+
+
+def _unsaid(_: object) -> None:
+    """Say nothing of errors in objects that were cut short while they were made, and now are taken apart."""

@@ -453,7 +453,7 @@ def test_a_command_that_is_ended_says_so(name: str) -> None:
     finally:
         waiting.kill()
         _, said = waiting.communicate(timeout=60)
-    assert said.endswith("interrupted\n")
+    assert said.splitlines()[-1] in ("interrupted", "interrupted. Nothing was published.")  # by the work, or for it
     assert "Traceback" not in said
 
 

@@ -1,5 +1,6 @@
 """Results of designs, audits, estimates, releases and publications: all their numbers, by counting and by hand."""
 
+import itertools
 import math
 import tempfile
 from fractions import Fraction
@@ -189,6 +190,38 @@ def parts_of_guesses(rng: np.random.Generator) -> None:
                     at_least(
                         "no bound is near", spent + math.log(shift.rows + 1), math.log(1 / (1 - shown.confidence)) - 1
                     )
+
+
+@case("Receipt")
+def rows_that_follow_each_other(rng: np.random.Generator) -> None:
+    """What all rows of a person tell of one of them, over every trajectory and every list of outcomes."""
+    n, times, names = int(rng.integers(2, 4)), int(rng.integers(2, 4)), ["a", "b", "c"]
+    moves = [distribution(rng, n, span=0.9) for _ in range(n)]
+    start = dv.Prior(distribution(rng, n, span=0.7), names[:n])
+    mechanism = dv.mechanisms.randomized_response(names, epsilon=float(rng.uniform(0.1, 2)))
+    table = pa.table({"who": np.arange(12) // times, "x": [names[i] for i in rng.integers(0, n, size=12)]})
+    prior = dv.Prior([*start.probabilities, *[0] * (3 - n)], names)
+    receipt = dv.release(table, column="x", mechanism=mechanism, person="who", rows_per_person=times, prior=prior,
+                         chain=dv.Channel(moves, names[:n], names[:n]))  # fmt: skip
+    assert receipt.chain is not None
+    rows = [[mpf(p) for p in row] for row in receipt.channel.matrix.tolist()]
+    found = receipt.chain.leakage(np.array(rows, dtype=float), times)
+    paths = list(itertools.product(range(n), repeat=times))
+    weights = [mpf(start.probabilities[p[0]]) * mp.fprod(mpf(moves[a][b]) for a, b in itertools.pairwise(p))
+               for p in paths]  # fmt: skip
+    most = {"ldp": mp.mpf(0), "pml": mp.mpf(0), "pmc": mp.mpf(0)}
+    for seen in itertools.product(range(3), repeat=times):
+        after = [w * mp.fprod(rows[x][y] for x, y in zip(p, seen, strict=True))
+                 for p, w in zip(paths, weights, strict=True)]  # fmt: skip
+        for t in range(times):
+            before = {x: mp.fsum(w for p, w in zip(paths, weights, strict=True) if p[t] == x) for x in range(n)}
+            there = {x: mp.fsum(w for p, w in zip(paths, after, strict=True) if p[t] == x) for x in range(n)}
+            lifts = [there[x] / before[x] / mp.fsum(after) for x in range(n) if before[x] > 0]
+            reached = {"ldp": max(lifts) / min(lifts), "pml": max(lifts), "pmc": 1 / min(lifts)}
+            most = {side: max(most[side], mp.log(value)) for side, value in reached.items()}
+    for side, value in most.items():
+        at_least(side, getattr(found, side) + 1e-13, value)
+        same(side, getattr(found, side), value, 1e-9, 1e-12)
 
 
 @case("Receipt", "Ledger", "Published", "Preview")

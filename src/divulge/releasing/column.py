@@ -86,6 +86,14 @@ class Release(Request):
             metavar="FILE",
         ),
     ] = None
+    chain: Annotated[
+        Any,
+        Option(
+            "With --person and --rows-per-person: a public file of P(next answer | answer), for how one row of a "
+            "person follows another; the statement says what all of them tell of one.",
+            metavar="FILE",
+        ),
+    ] = None
     purpose: Annotated[
         str, Option("statistics: best estimates; record: each row as often right as can be; information.")
     ] = "statistics"
@@ -168,6 +176,8 @@ class Release(Request):
             self._check_grid()
         if self.protect is not None:
             self._check_protected()
+        if self.chain is not None:
+            self._check_chain()
         if self.only_column and self.keep:
             raise DivulgeError.of("keep", "be left out with only_column", "it", "given as well")
 
@@ -205,6 +215,17 @@ class Release(Request):
         for name, value in (usual | more).items():
             if getattr(self, name) != value:
                 raise DivulgeError.of(name, f"be left out with a {beside}", "it", "given")
+
+    def _check_chain(self) -> None:
+        """Refuse a model of the rows of a person where there are none that follow each other."""
+        if not (self.rows_per_person or 1) > 1:
+            raise DivulgeError.of("chain", "come with several rows of a person", "their number",
+                                  str(self.rows_per_person or 1), "--person C --rows-per-person N")  # fmt: skip
+        for name in ("protocol", "grid", "protect"):
+            if getattr(self, name) is not None:
+                raise DivulgeError.of("chain", f"be left out with {name}", "it", "given")
+        if len(self.columns) > 1:
+            raise DivulgeError.of("chain", "go with one column", "their number", str(len(self.columns)))
 
     def _check_protected(self) -> None:
         """Refuse what no release that protects another variable knows."""

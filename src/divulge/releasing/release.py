@@ -39,6 +39,7 @@ from divulge.releasing.persons import (
     refuse_two_answers,
 )
 from divulge.releasing.planning.choosing import Chosen, stand_in, with_counts
+from divulge.releasing.planning.following import followed
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.plan import Faults, Plan, part_of
@@ -98,6 +99,9 @@ def release(
         number, are snapped to a cell, moved by exact noise, clamped, and go out as the middle of a cell.
     quarters : table or its file, list of [name, latitude, longitude, people], optional
         Who lives where, which is public: the statement says what a point makes of each quarter.
+    chain : Channel, array_like or file of P(next answer | answer), optional
+        With `rows_per_person`: how one row of a person follows another, which is public; the first is as `prior` says,
+        or any answer. The statement says what all of them together tell of one.
     purpose : "statistics", "record" or "information"
         Estimates of least variance, from which frequencies can be estimated; each row as often right as can be; as much
         information as can be.
@@ -343,6 +347,7 @@ def _prepared(source: Any, request: Release) -> _Prepared:
         purpose=request.purpose,
         asked=() if chosen.about or request.grid is not None else tuple(_as_json(one) for one in request.kept),
         protects=whose.protects, answers=_answers(request, answers, chosen), about=chosen.about,
+        chain=followed(request, chosen.mechanisms[0]),
     )  # fmt: skip
     return _Prepared(engine, plan, outputs, chosen, made, opened)
 

@@ -23,6 +23,7 @@ from divulge.model.shown import html_table, promised
 from divulge.releasing.output.signature import PART
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.levels import readable, refuse_contradictions
+from divulge.releasing.records.ran.following import FOLLOWING, Following
 from divulge.releasing.records.ran.mechanism import MECHANISM, Mechanism, Ran, finite, read_label, written_label
 from divulge.releasing.records.ran.oracle import ORACLE, FrequencyOracle
 from divulge.releasing.records.ran.placed import PLACED, MetricNoise
@@ -41,6 +42,7 @@ RECEIPT: Form = {
                  "bought?": {"epsilon": level, "delta": level}, "taken?": bool},
     "about?": (None, {"variable": (None, str), "counted": bool, "values": [str], "asked": [str],
                       "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}], "always": level}),
+    "chain?": (None, FOLLOWING),
     "guarantees": {"ldp": level, "*": level}, "mechanisms": Some((MECHANISM, ORACLE, PLACED)),
 }  # fmt: skip
 """What a receipt is made of."""
@@ -91,6 +93,8 @@ class Receipt(Record):
         Of another variable that is protected: "variable", its column; "counted", whether the law of both is from this
         table; "values"; "asked"; "guarantees" {"pml", "pmc"} in nats, rounded up; "off" [{"radius", "pml"}] where each
         P(x | s) is wrong by a total variation; "always" whatever the law is.
+    chain : Following or None
+        How one row of a person follows another, by a public model.
     table : the released table, when no sink was given; not part of the written receipt
     papers : dict
         {"table", "codebook", "statement", "receipt", "keeper", ...: path} of the files that were written; not part of
@@ -124,6 +128,7 @@ class Receipt(Record):
     protects: Mapping[str, Any] = field(default_factory=lambda: {"person": None, "rows_per_person": None})
     answers: Mapping[str, Any] = field(default_factory=lambda: {"from": "table"})
     about: Mapping[str, Any] | None = None
+    chain: Following | None = None
     table: Any = field(default=None, repr=False, compare=False)
     papers: Mapping[str, Path] = field(default_factory=dict[str, Path], repr=False, compare=False)
 
@@ -223,6 +228,7 @@ class Receipt(Record):
             "protects": dict(self.protects),
             "answers": dict(self.answers),
             **({"about": dict(self.about)} if self.about is not None else {}),
+            **({"chain": self.chain.to_dict()} if self.chain is not None else {}),
             "warnings": list(self.warnings),
             "guarantees": finite(self.guarantees),
             "mechanisms": [mechanism.to_dict(keeper=keeper) for mechanism in self.mechanisms],
@@ -398,6 +404,7 @@ class Receipt(Record):
             protects=protects,
             answers=found.get("answers", {"from": _answers_from(parts)}),
             about=found.get("about"),
+            chain=_followed(found.get("chain"), parts),
             **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
         )
         refuse_contradictions(made)
@@ -418,6 +425,16 @@ class Receipt(Record):
         items = "".join(f"<li>{html.escape(printable(note))}</li>" for note in notes)
         head = f"{number_of(self.rows, 'row')} of {', '.join(map(repr, self.columns))} released"
         return f"<p>{html.escape(printable(head))}</p>{table}<ul>{items}</ul>"
+
+
+def _followed(found: Any, parts: Sequence[Ran]) -> Following | None:
+    """Return the model of the rows of a person, which goes with one matrix."""
+    if found is None:
+        return None
+    (only,) = parts
+    if not isinstance(only, Mechanism):
+        raise DivulgeError.of("chain", "go with a matrix", "it", "given without one")
+    return Following.from_dict(found, len(only.channel.secrets), only.times)
 
 
 _INCOMPLETE = ("receipt", "have all its parts, each of its kind", "a part", "missing or malformed")

@@ -83,6 +83,13 @@ SENTENCES: dict[str, str] = {
     "whose_once": "It is about a person, however many rows are theirs: all of these show one and the same draw.",
     "whose_rows":
         "It is about a person with all their rows. Nobody has more than {most} in the table, which share the promise.",
+    "followed":
+        "If the rows of a person follow one another as the public model in the receipt says, up to {most} without a "
+        "gap, all of them together change the odds between two answers in one row by at most {odds} times, and make "
+        "no answer in it more than {rise} times as likely.",
+    "followed_void":
+        "If the rows of a person follow one another as the public model in the receipt says, up to {most} without a "
+        "gap, all of them together can tell what the answer in one row was.",
     "whose_single": "It is about a person: nobody has more than one row in the table.",
     "figures":
         "In figures: what was taken for a chance of 1 in 100 becomes at most {one} in 100, 10 become at most {ten}, "

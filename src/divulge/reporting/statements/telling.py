@@ -175,7 +175,18 @@ def _whose(facts: Facts, receipt: Receipt, voice: Voice) -> list[Text]:
     if factor < USELESS:
         after = {name: 100 * factor * p / (factor * p + 1 - p) for name, p in _CHANCES.items()}
         figures.append(voice.say("figures", **{name: voice.rounded(v, ROUND_CEILING, 3) for name, v in after.items()}))
-    return [*figures, said, voice.say("exceptions")]
+    return [*figures, said, *_followed(facts, receipt, voice), voice.say("exceptions")]
+
+
+def _followed(facts: Facts, receipt: Receipt, voice: Voice) -> list[Text]:
+    """Return what all rows of a person say of one of them, where a model says how they follow each other."""
+    if receipt.chain is None:
+        return []
+    found, most = receipt.chain.leakage(facts.matrix, facts.mechanism.times), voice.number(facts.mechanism.times, 0)
+    if not exp(found.ldp) < USELESS:
+        return [voice.say("followed_void", most=most)]
+    said = {name: times(voice, exp(level)) for name, level in (("odds", found.ldp), ("rise", found.pml))}
+    return [voice.say("followed", most=most, **said)]
 
 
 _CHANCES = {"one": 0.01, "ten": 0.1, "fifty": 0.5}
