@@ -118,7 +118,7 @@ def require_few(values: int, rows: int) -> None:
         )  # fmt: skip
 
 
-def _shares(prior: Prior | None, order: Sequence[str]) -> tuple[str, ...]:
+def _shares(prior: Prior | None, order: Sequence[str | None]) -> tuple[str, ...]:
     """Return the shares of the values in the first row, equal ones without a prior."""
     if prior is None:
         return (str(Fraction(1, len(order))),) * len(order)
