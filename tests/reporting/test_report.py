@@ -344,6 +344,23 @@ def test_a_receipt_brings_its_promises_and_what_it_adds_up_to(tmp_path: Path) ->
         dv.report(receipt, ledger=str(tmp_path / "empty.sqlite"))
 
 
+@pytest.mark.parametrize(("promised", "factor"), [("ldp=1", "2.72"), ("ldp=2", "7.39"), ("ldp=60", None)])
+def test_a_report_on_rows_of_which_a_person_has_several_says_so_first(promised: str, factor: str | None) -> None:
+    table = pa.table({"who": [i // 3 for i in range(30)], "ill": ["yes", "no", "no"] * 10})
+    asked: Any = {"column": "ill", "guarantee": promised, "prior": dv.Prior.uniform(["yes", "no"])}
+    found = dv.report(dv.release(table, person="who", rows_per_person=3, **asked))
+    short = " ".join(found.text().partition("What each outcome")[0].split())
+    assert short.startswith("In short ======== A person has up to 3 rows here")
+    if factor is None:
+        assert "no useful bound on what all rows of a person tell together" in short
+    else:
+        assert f"change no odds between two values by more than {factor} times" in short
+    alone = dv.report(dv.release(table, per_row=True, **asked))
+    assert "A person has up to" not in alone.text()
+    german = dv.report(dv.release(table, person="who", rows_per_person=3, **asked), language="de").text()
+    assert "Ein Mensch hat hier bis zu 3 Zeilen" in " ".join(german.split())
+
+
 def test_a_receipt_without_a_prior_or_with_several_columns_asks() -> None:
     channel = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
     bare = dv.release(rows(), column="ill", mechanism=channel)

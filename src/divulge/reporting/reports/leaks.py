@@ -15,6 +15,7 @@ from divulge.model.shown import at_most, percent, shortened
 from divulge.reporting.blocks import Block, Card, Cards, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import Report
+from divulge.reporting.statements.facts import exp
 from divulge.reporting.statements.voice import Voice
 from divulge.reporting.wording import (
     MOST_TOLD,
@@ -51,8 +52,20 @@ def summary(report: Report) -> Section:
         what = voice.text("r_what_rows", rows=voice.counted(report.audit.rows, "row"), **counts)
     else:
         what = voice.text("r_what", **counts)
-    blocks = (*_verdicts(report), Words(what), Cards(_cards(report)), Words(_standing(report)))
+    blocks = (*_persons(report), *_verdicts(report), Words(what), Cards(_cards(report)), Words(_standing(report)))
     return Section("summary", voice.text("r_short"), blocks)
+
+
+def _persons(report: Report) -> tuple[Words, ...]:
+    """Say first that numbers are about one row, where a person has several, and what all of these tell."""
+    ran = None if report.receipt is None else report.receipt.mechanism_of(report.column)
+    if ran is None or ran.times == 1:
+        return ()
+    voice, together = report.voice, exp(ran.for_a_person["ldp"])
+    rows = voice.number(ran.times, 0)
+    if together >= MOST_TOLD:
+        return (Words(voice.text("r_persons_void", rows=rows), "bad"),)
+    return (Words(voice.text("r_persons", rows=rows, factor=most(together, voice))),)
 
 
 def _cards(report: Report) -> tuple[Card, ...]:

@@ -31,6 +31,13 @@ LEAKS: dict[str, str] = {
     "r_what":
         "Every person or record has one of {secrets} possible secret values. One of {outcomes} outcomes is published "
         "in its place. This report tells what the outcome reveals about the value.",
+    "r_persons":
+        "A person has up to {rows} rows here, and each was changed by itself. What this page says is about one of "
+        "them. All rows of a person together change no odds between two values by more than {factor} times: a promise "
+        "that was asked for is about that.",
+    "r_persons_void":
+        "A person has up to {rows} rows here, and each was changed by itself. What this page says is about one of "
+        "them. There is no useful bound on what all rows of a person tell together.",
     "r_limit": "No outcome changes the odds between two values by a larger factor, for any attacker whatsoever.",
     "r_limit_rows": "In these rows, no outcome changes the odds between two values by a larger factor.",
     "r_unlimited":
