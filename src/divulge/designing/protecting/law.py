@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,10 +82,22 @@ class Law:
         """The prior of X as floats."""
         return self.prior.astype(np.float64)
 
-    @property
+    @cached_property
     def forms(self) -> tuple[np.ndarray, ...]:
         """P(x | s) of each variable, shape (S, N), in fractions."""
         return tuple(joint / joint.sum(axis=1)[:, None] for joint in self.joints)
+
+    @cached_property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        """Whole numbers in proportion to P(s, x) of each variable, shape (S, N): their sums take no common divisors."""
+        scales = [math.lcm(*(v.denominator for v in joint.ravel())) for joint in self.joints]
+        as_integer = np.vectorize(int, otypes=[object])
+        return tuple(as_integer(joint * scale) for joint, scale in zip(self.joints, scales, strict=True))
+
+    @cached_property
+    def float_forms(self) -> tuple[np.ndarray, ...]:
+        """The same as floats."""
+        return tuple(form.astype(np.float64) for form in self.forms)
 
     def rays(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (extreme columns, sums 1, shape (R, N); t of each variable, shape (R, J)) of the cone in (c, t, m).
@@ -124,7 +137,7 @@ class Law:
 
     def tops(self, columns: np.ndarray) -> np.ndarray:
         """Return max_s P(y | s) of each variable for each row of columns (R, N), shape (R, J)."""
-        return np.stack([(columns @ form.astype(np.float64).T).max(axis=1) for form in self.forms], axis=1)
+        return np.stack([(columns @ form.T).max(axis=1) for form in self.float_forms], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +154,8 @@ class LawChecker(Checker):
 
     def said(self, columns: np.ndarray) -> list[np.ndarray]:
         """Return P(y | s) of each variable for columns of integers, in fractions, shape (S, M)."""
-        return [form @ columns.astype(object) for form in self.law.forms]
+        whole = columns.astype(object)
+        return [exact.as_fractions(weights @ whole) / weights.sum(axis=1)[:, None] for weights in self.law.weights]
 
     def keeps(self, columns: np.ndarray) -> np.ndarray:
         """Say for each column whether it keeps low, high and ratio for every variable, exactly; shape (M,)."""

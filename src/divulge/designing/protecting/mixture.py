@@ -32,8 +32,8 @@ _FRESH = 60
 """Columns that join the master at once. A heuristic: fewer take more rounds, more make each program larger."""
 _ROUNDS = 200
 """Rounds of column generation at most, for utilities whose duals swing; the bound says what is left."""
-_NODES = (200, 2_000)
-"""Nodes of branch and bound a round, more when the local search finds nothing."""
+_NODES = (200, 2_000, 20_000, 200_000)
+"""Nodes of branch and bound a round, more when the local search finds nothing; the time limit ends them before."""
 _ENOUGH = 1e-7
 """The relative gap that ends the search: each further digit takes ever more nodes of branch and bound."""
 
@@ -246,8 +246,7 @@ class Program:
     """The linear program over (v, u, t, m): lifts, what the utility sees of them, and the ends of each variable."""
 
     def __init__(self, law: Law, views: np.ndarray) -> None:
-        limits, self.p = law.limits.floats(), law.floats
-        forms = [form.astype(np.float64) for form in law.forms]
+        limits, self.p, forms = law.limits.floats(), law.floats, law.float_forms
         self.n, self.w, self.j = len(self.p), len(views), len(forms)
         n, w, many = self.n, self.w, self.j
         rows: list[np.ndarray] = []
