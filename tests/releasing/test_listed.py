@@ -243,3 +243,14 @@ def test_a_table_of_counts_whose_list_noise_named_before_says_what_that_cost(tmp
     done = dv.release(people, column="faith", guarantee="ldp=1", values=tmp_path / "b.codebook.json")
     assert done.answers["bought"]["epsilon"] == 0.5
     assert 0 < done.answers["bought"]["delta"] <= 1e-6
+
+
+def test_a_text_lists_the_only_column_that_groups(tmp_path: Path) -> None:
+    (tmp_path / "faiths.txt").write_text("\n".join(FAITHS) + "\n")
+    people = table(NEIGHBORS["the last one is"])
+    found = dv.publish(people, dv.Count("faith"), guarantee="dp=1", values=tmp_path / "faiths.txt")
+    assert found.table.column("faith").to_pylist()[: len(FAITHS)] == FAITHS
+    two = people.append_column("age", pa.array([40] * len(people)))
+    for several in ([dv.Count("faith"), dv.Count("age")], dv.Mean("age", (0, 90))):
+        with pytest.raises(dv.DivulgeError, match=r"faiths\.txt: must say of which column its answers are"):
+            dv.publish(two, several, guarantee="dp=1", values=tmp_path / "faiths.txt")

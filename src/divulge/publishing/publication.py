@@ -96,7 +96,8 @@ def task(asked: Publish) -> Task:
             raise DivulgeError.of(name, "be text", "it", repr(given)[:60])
     if asked.values is not None and asked.values_from_data:
         raise DivulgeError("give values or values_from_data (--values, --values-from-data); there are both.")
-    listed = {} if asked.values is None else read_values(asked.values)
+    groups = list(dict.fromkeys(name for one in asked.statistics for name in one.by))
+    listed = {} if asked.values is None else read_values(asked.values, groups[0] if len(groups) == 1 else None)
     unit = _unit(asked, person)
     cuts = _cuts(asked.statistics) if asked.tell_cut else ()
     made = Task(

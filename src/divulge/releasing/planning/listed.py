@@ -202,7 +202,10 @@ def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]
     if Path(given).suffix.lower() in OPENERS.keys() - LINES:
         return _of_table(given)
     with opened(given) as stream, naming(Path(given).name):
-        if only is not None and Path(given).suffix.lower() in LINES:
+        if Path(given).suffix.lower() in LINES:
+            if only is None:
+                hint = f"take JSON, such as {_AN_OBJECT}, or a table with a column of answers for each."
+                raise DivulgeError(f"must say of which column its answers are: not one alone has answers. Hint: {hint}")
             lines = stream.read().decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
             return {only: _listed(only, lines)}
         try:
