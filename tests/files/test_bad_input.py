@@ -67,6 +67,11 @@ def archive(*parts: tuple[str, bytes]) -> bytes:
 
 # name -> (file name, content, words the message must hold)
 CHANNELS: dict[str, tuple[str, bytes, str]] = {
+    "a receipt": (
+        "c.json",
+        b'{"format": "divulge receipt 2", "mechanisms": []}',
+        "`divulge report` tells what a receipt",
+    ),
     "row off 1": ("c.csv", b"x,a,b\np,0.5,0.5\nq,0.5,0.4\n", "row 'q' sums to 0.9"),
     "negative": ("c.csv", b"x,a,b\np,1.5,-0.5\n", "row 'p', column 'b'"),
     "nan": ("c.csv", b"x,a,b\np,nan,1\n", "row 'p', column 'a' is nan"),

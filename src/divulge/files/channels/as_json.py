@@ -31,6 +31,9 @@ def channel(stream: BinaryIO) -> Channel:
         hint = 'write {"matrix": [[...]]}, and "secrets" and "outcomes" where rows and columns have names.'
         raise DivulgeError(f'must be an object with the key "matrix"; it is {kind(found)}. Hint: {hint}')
     if not isinstance(found.get("matrix"), list):
+        if str(found.get("format")).startswith("divulge receipt"):
+            hint = "`divulge report` tells what a receipt gives away, and `divulge statement` to everybody."
+            raise DivulgeError(f"is a receipt of a release, and no mechanism alone. Hint: {hint}")
         keys = ", ".join(list(found)[:6]) or "none"
         raise DivulgeError(f'must have a list of rows under the key "matrix"; its keys are {keys[:200]}.')
     return Channel(_entries(found["matrix"]), *(_labels(found.get(axis), axis) for axis in ("secrets", "outcomes")))
