@@ -445,6 +445,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "Berk, Jones; Carlini et al.",
             "models",
         ),
+        Term("black-box test of a claim; chosen event", "", ("audit",), "Bichsel et al.; Ding et al.", "audit"),
         Term("attribute inference; imputation", "", ("audit_attribute",), "Jayaraman, Evans; McNemar", "models"),
         Term("audit of a synthetic table", "", ("audit_synthetic",), "Giomi et al.", "models"),
         Term("calibration of noise", "", ("calibrate",), "Balle, Wang", "composition"),

@@ -138,6 +138,27 @@ def audits_of_reports(rng: np.random.Generator) -> None:
     assert not found.violated
 
 
+@case("audit", "Audit")
+def audits_of_events(rng: np.random.Generator) -> None:
+    """Claims about sets of outcomes that are just true are kept, and what is shown lies below the truth."""
+    n, m, rows = int(rng.integers(2, 5)), int(rng.integers(2, 40)), int(rng.integers(50, 4000))
+    matrix = rng.dirichlet(np.full(m, float(rng.choice([0.2, 1.0, 5.0]))), n)
+    pairs = [(a, b) for a in matrix for b in matrix if a is not b]
+    tv = max(float(np.maximum(a - b, 0).sum()) for a, b in pairs)
+    epsilon = float(rng.uniform(0, 2))
+    delta = max(float(np.maximum(a - math.exp(epsilon) * b, 0).sum()) for a, b in pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kl = max(float(np.where(a > 0, a * np.log(a / b), 0.0).sum()) for a, b in pairs)
+    counts = np.stack([rng.multinomial(rows, row) for row in matrix])
+    for claim, truth in ((dv.guarantees.TV(tv), tv), (dv.ADP(epsilon, delta), epsilon), (dv.guarantees.KL(kl), kl)):
+        found = dv.audit(counts, secret=None, released=None, claim=claim, confidence=1 - 1e-9)
+        assert not found.violated, claim
+        if found.chosen is not None:
+            at_most(f"{claim.kind}, from below", found.chosen.level, truth * (1 + 1e-9) + 1e-12)
+            at_least("what could be refuted", found.chosen.most * (1 + 1e-9) + 1e-12, found.chosen.level)
+            assert 0 < len(found.chosen.outcomes) < found.counts.shape[1]
+
+
 @case("Frequencies")
 def parts_of_frequencies(rng: np.random.Generator) -> None:
     n, rows, keep = int(rng.integers(2, 5)), int(rng.integers(50, 3000)), float(rng.uniform(0.5, 0.95))

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from divulge.auditing.bounds import MEASURES, Bounds, Cells, refutable
+from divulge.auditing.chosen import BY_EVENT, ChosenEvent, chosen_event
 from divulge.auditing.conformity import Conformity, aligned, conformity
 from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.guarantees.parameters import PARAMETERS
 from divulge.late import late
 from divulge.measures.average.capacities import bayes_capacity, maximal_leakage
 from divulge.measures.pointwise.density import ldp, lift, lift_capacity, lip, pmc, pml
@@ -62,7 +64,9 @@ CLAIMS: dict[str, dict[str, str]] = {
 class Witness:
     """The cell that proves a claim wrong: an outcome, the secrets compared there, and their rows.
 
-    `rows` counts, for each of `secrets`, (rows with that secret and this outcome, rows with that secret).
+    `rows` counts, for each of `secrets`, (rows with that secret and this outcome, rows with that secret). For claims
+    about events `outcome` is the tuple of outcomes in the event, or says where the numbers in it lie, and `rows` are
+    those of the half that tests.
     """
 
     measure: str
@@ -138,6 +142,9 @@ class Audit(Record):
         The largest lower bound that any table with so many rows of each secret could have: claims from there on cannot
         be refuted with so many rows, whatever they hold.
     remarks : what a reader must know of an audit of reports, in the place of `notes` on other rows
+    chosen : ChosenEvent or None
+        For claims about any set of outcomes, the set that was chosen on one half of the rows, and what the other half
+        shows of it.
 
     Examples
     --------
@@ -160,6 +167,7 @@ class Audit(Record):
     known: Known | None = None
     refutable: Mapping[str, float] = field(default_factory=dict[str, float])
     remarks: tuple[str, ...] = ()
+    chosen: ChosenEvent | None = None
 
     @property
     def power(self) -> str | None:
@@ -171,16 +179,30 @@ class Audit(Record):
     def _power(self, unit: Unit) -> str:
         assert self.claim is not None
         parts: list[str] = []
-        for name in dict.fromkeys(CLAIMS[self.claim.kind].values()):
-            found = self.measures[name]
-            scale, nothing = (nats_per(unit), 0.0) if found.logarithmic else (1.0, 1.0)
-            low, most = found.lower / scale, self.refutable[name] / scale
+        for name in dict.fromkeys(CLAIMS.get(self.claim.kind, {"": self.claim.kind}).values()):
+            scale = self._scale(name, unit)
+            nothing = 1.0 if name in self.measures and not self.measures[name].logarithmic else 0.0
+            low, most = self._lower(name) / scale, self.refutable[name] / scale
             if not most > nothing:
                 parts.append(f"so few rows cannot refute any claim of {name}")
             else:
                 now = f"claims of {name} below {reached(low, 4)}" if low > nothing else f"no claim of {name}"
                 parts.append(f"these rows refute {now}; as many could at best refute those below {promised(most, 4)}")
         return "; ".join(parts)
+
+    def _lower(self, name: str) -> float:
+        """Return the lower bound on a measure, or on the parameter of a claim about events."""
+        if name in self.measures:
+            return self.measures[name].lower
+        return 0.0 if self.chosen is None else self.chosen.level
+
+    def _scale(self, name: str, unit: Unit) -> float:
+        """Return what a number is divided by: logarithms are told in the unit."""
+        if name in self.measures:
+            logarithmic = self.measures[name].logarithmic
+        else:
+            logarithmic = self.chosen is not None and PARAMETERS[self.chosen.parameter].logarithmic
+        return nats_per(unit) if logarithmic else 1.0
 
     @property
     def thinnest(self) -> int:
@@ -196,6 +218,11 @@ class Audit(Record):
             "rows are taken to be independent",
             "secrets and outcomes that never occurred are not in the upper bounds, and could leak more",
         ]
+        if self.claim is not None and self.claim.kind in BY_EVENT:
+            found.append(
+                "the claim is about any set of outcomes: one was chosen on half of the rows and tested on the other "
+                "half, by itself at this confidence; the bounds are of single outcomes, from all rows"
+            )
         if self.thinnest == 0:
             empty = int((self.counts == 0).sum())
             found.append(
@@ -214,7 +241,7 @@ class Audit(Record):
         >>> found['rows'], round(found['measures']['bayes_capacity']['estimate'], 9)
         (2000, 1.8)
         """
-        scales = {name: nats_per(unit) if found.logarithmic else 1.0 for name, found in self.measures.items()}
+        scales = {name: self._scale(name, unit) for name in {**self.measures, **self.refutable}}
 
         def numbers(name: str) -> dict[str, float]:
             found = self.measures[name]
@@ -290,8 +317,10 @@ def audit(
         For counts, `secret` and `released` are their labels (or None).
     secret, released : str
         Columns of the original value and of the released one; tuples of str for columns released together.
-    claim : Guarantee or text such as "ldp=1", optional
-        What the release says of itself. Refuted when a lower bound exceeds it; never confirmed by data alone.
+    claim : Guarantee or text such as "ldp=1" or "adp=0.5:1e-5", optional
+        What the release says of itself. Refuted when a lower bound exceeds it; never confirmed by data alone. Those
+        of kinds dp, adp, tv, kl, rdp, zcdp and its like, and gdp are about any set of outcomes: a set is chosen on
+        half of the rows, also of outcomes that are numbers, and tested on the other half.
     mechanism : Channel, Receipt or path of a receipt, optional
         When it is known, the claim is decided exactly and the rows are tested against it.
     null_as : label, optional
@@ -310,17 +339,28 @@ def audit(
     DivulgeError
         For missing values, unknown columns, or a claim that rows cannot refute.
 
+    References
+    ----------
+    Bichsel, Steffen, Bogunovic, Vechev, "DP-Sniper: Black-Box Discovery of Differential Privacy Violations using
+    Classifiers", 2021; Ding, Wang, Wang, Zhang, Kifer, "Detecting Violations of Differential Privacy",
+    arXiv:1805.10277 (events that are chosen).
+
     Examples
     --------
     >>> found = audit([[900, 100], [100, 900]], secret=None, released=None, claim="ldp=1")
     >>> found.violated, found.measures["ldp"].lower > 1
     (True, True)
+    >>> table = [[400, 300, 200, 100], [100, 200, 300, 400]]
+    >>> found = audit(table, secret=None, released=None, claim="tv=0.2")  # it is 0.4, of the first two outcomes
+    >>> found.violated, found.witness.outcome
+    (True, (0, 1))
     """
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
     claimed = None if claim is None else as_guarantee(claim, "claim")
-    if claimed is not None and claimed.kind not in CLAIMS:
-        raise DivulgeError.of("claim", f"be of a kind that rows can refute ({', '.join(CLAIMS)})", "it", claimed.kind)
+    if claimed is not None and claimed.kind not in (*CLAIMS, *BY_EVENT):
+        kinds = ", ".join((*CLAIMS, *BY_EVENT))
+        raise DivulgeError.of("claim", f"be of a kind that rows can refute ({kinds})", "it", claimed.kind)
     receipt = Receipt.of(mechanism)
     if null_as is None and receipt is not None:
         null_as = receipt.null_as
@@ -343,7 +383,12 @@ def audit(
     channel = None if channel is None else as_channel(channel)
     cells = Cells.of(counts, confidence, len(table[2]) if channel is None else len(channel.outcomes))
     measures = {name: measure(cells) for name, measure in MEASURES.items()}
-    witness = None if claimed is None else _refuted(claimed, measures, counts, secrets, outcomes)
+    by_event = claimed is not None and claimed.kind in BY_EVENT
+    chosen = chosen_event(counts, outcomes, claimed, 1 - confidence) if claimed is not None and by_event else None
+    if claimed is None or by_event:
+        witness = None if claimed is None or chosen is None else _by_event(claimed, chosen, secrets, outcomes)
+    else:
+        witness = _refuted(claimed, measures, counts, secrets, outcomes)
     known = None if channel is None else _known(channel, counts, secrets, outcomes, claimed, 1 - confidence)
     if known is None:
         violated = witness is not None
@@ -351,8 +396,11 @@ def audit(
         broken = known.verdict is not None and not known.verdict.holds
         violated = broken or (witness is not None and not known.conformity.conforms)
     most = refutable(counts.sum(axis=1), cells.outcomes, confidence)
+    if claimed is not None and by_event:
+        most = {**most, claimed.kind: 0.0 if chosen is None else chosen.most}
     return Audit(
-        int(counts.sum()), confidence, measures, secrets, outcomes, counts, claimed, violated, witness, known, most
+        int(counts.sum()), confidence, measures, secrets, outcomes, counts, claimed, violated, witness, known, most,
+        chosen=chosen,
     )  # fmt: skip
 
 
@@ -451,6 +499,17 @@ def _refuted(
             at = tuple(secrets[x] for x in found.secrets)
             return Witness(name, outcomes[found.outcome], at, rows, allowed, found.lower)
     return None
+
+
+def _by_event(
+    claim: Guarantee, chosen: ChosenEvent, secrets: tuple[Hashable, ...], outcomes: tuple[Hashable, ...]
+) -> Witness | None:
+    """Return the event that was chosen, if the half that tests refutes the claim by it."""
+    if not chosen.refuted:
+        return None
+    held = tuple(outcomes[y] for y in chosen.outcomes) if chosen.words is None else chosen.words
+    at = tuple(secrets[x] for x in chosen.secrets)
+    return Witness(claim.kind, held, at, chosen.rows, float(getattr(claim, chosen.parameter)), chosen.level)
 
 
 def _ran(receipt: Receipt, secret: Any, released: Any) -> Channel:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.auditing.rates import Rates, membership_lift
+from divulge.auditing.rates import OF_PAIRS, Rates, membership_lift
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.special.one_run import anytime, one_run, one_run_gaussian, risk_of, share, truth_values
 from divulge.errors import DivulgeError, number_of
@@ -21,11 +21,6 @@ from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import Shown, at_least, at_most, in_so_many, percent, reached
 from divulge.units import Unit, nats_per
-
-OF_PAIRS = (
-    "ldp", "dp", "lift-capacity", "adp", "tv", "kl", "rdp", "zcdp", "bounded-cdp", "tcdp", "tcdp-capped", "gdp",
-)  # fmt: skip
-"""Kinds of claims about any two data sets that survive post-processing: error rates refute them."""
 
 OF_BELIEFS = ("pml", "pmc", "lip", "alip", "lift")
 """Kinds that need the base rate of members."""

@@ -15,6 +15,11 @@ from divulge.releasing.estimating.intervals import clopper_pearson
 
 IN, OUT = "in the data", "not in the data"
 
+OF_PAIRS = (
+    "ldp", "dp", "lift-capacity", "adp", "tv", "kl", "rdp", "zcdp", "bounded-cdp", "tcdp", "tcdp-capped", "gdp",
+)  # fmt: skip
+"""Kinds of claims about any two data sets that survive post-processing: error rates refute them."""
+
 _SAFE = 1e-12
 """By more than a bound is off by rounding, relatively."""
 
@@ -64,10 +69,25 @@ class Rates(Record):
         else:
             thresholds = np.array([cut])
             hits, alarms = _counts(inside, thresholds), _counts(outside, thresholds)
-            low, _ = clopper_pearson(hits, np.full(1, len(inside)), risk)
-            _, high = clopper_pearson(alarms, np.full(1, len(outside)), risk)
-        low, high = np.maximum(low * (1 - _SAFE), 0.0), np.minimum(high * (1 + _SAFE), 1.0)
-        return cls(thresholds, hits, alarms, low, high, len(inside), len(outside))
+            return cls.fixed(thresholds, hits, alarms, (len(inside), len(outside)), risk)
+        return cls(thresholds, hits, alarms, *_apart(low, high), len(inside), len(outside))
+
+    @classmethod
+    def fixed(
+        cls, thresholds: np.ndarray, hits: np.ndarray, alarms: np.ndarray, of: tuple[int, int], risk: float
+    ) -> "Rates":
+        """Return the rates of events that were fixed before these rows were looked at, each with its share of the risk.
+
+        Examples
+        --------
+        >>> found = Rates.fixed(np.zeros(1), np.array([50]), np.array([1]), (1000, 1000), 0.05)
+        >>> round(float(found.epsilons()[0]), 10)
+        1.9045372594
+        """
+        members, others = of
+        low, _ = clopper_pearson(hits, np.full(len(hits), members), risk / len(hits))
+        _, high = clopper_pearson(alarms, np.full(len(alarms), others), risk / len(alarms))
+        return cls(thresholds, hits, alarms, *_apart(low, high), members, others)
 
     def epsilons(self, delta: float = 0.0) -> np.ndarray:
         """Return log (TPR - delta) / FPR, or that of the complement where it is larger, bounded from below.
@@ -146,6 +166,11 @@ class Rates(Record):
             )  # fmt: skip
         corners = self._hull()
         return float(np.interp(fpr, corners[:, 0], corners[:, 1]))
+
+
+def _apart(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds moved outward by more than rounding."""
+    return np.maximum(low * (1 - _SAFE), 0.0), np.minimum(high * (1 + _SAFE), 1.0)
 
 
 def _counts(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:

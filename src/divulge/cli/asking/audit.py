@@ -33,7 +33,8 @@ def command(
         typer.Option("--released", metavar="COL", help="The published values; in the order of the secrets."),
     ],
     claim: Annotated[
-        str | None, typer.Option("--claim", metavar="GUARANTEE", help="What the release claims, such as ldp=1.")
+        str | None,
+        typer.Option("--claim", metavar="GUARANTEE", help="What the release claims, such as ldp=1 or adp=0.5:1e-5."),
     ] = None,
     mechanism: Annotated[
         str | None, typer.Option("--mechanism", metavar="CHANNEL", help="The mechanism, where it is known.")
@@ -102,10 +103,26 @@ def _print(told: dict[str, Any]) -> None:
             say(f"  {told['power']} [{told['unit']}]")
     if told["witness"] is not None:
         w = told["witness"]
-        outcome = printable(str(w["outcome"]))
-        say(f"  {w['measure']} is at least {lower(w['lower'])}, not {w['claimed']:.12g}; outcome {outcome}:")
+        said = f"  {w['measure']} is at least {lower(w['lower'])}, not {w['claimed']:.12g}; "
+        say(f"{said}{printable(_where(told))}:")
         for cell in w["cells"]:
             secret = printable(str(cell["secret"]))
             say(f"  {cell['rows']:,} of {number_of(cell['of'], 'row')} with secret {secret}")
     for line in told["notes"]:
         note(f"note: {line}")
+
+
+_LISTED = 6
+"""Outcomes of an event that are named one by one, about a line; how many more there are is said."""
+
+
+def _where(told: dict[str, Any]) -> str:
+    """Return the outcome of a witness, or its event."""
+    held = told["witness"]["outcome"]
+    if told["witness"]["measure"] in told["measures"]:
+        return f"outcome {held!s}"
+    if isinstance(held, str):
+        return f"where {held}"
+    more = len(held) - _LISTED
+    named = ", ".join(map(str, held[:_LISTED]))
+    return f"any of the outcomes {named}{f' and {more:,} more' if more > 0 else ''}"
