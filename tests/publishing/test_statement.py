@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from scipy.stats import norm
 
 import divulge as dv
 from divulge.publishing.notes import SENTENCES as NOTES
@@ -39,6 +40,8 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     (dv.Count("race"), {"guarantee": "dp=1", "values": None, "values_from_data": True}),
     (dv.Count(), {"guarantee": "dp=1", "neighbors": "added"}),
     ([dv.Count("race"), dv.Count("sex")], {"guarantee": "dp=1", "no_other": True}),
+    (dv.Count("race"), {"guarantee": "zcdp=50"}),
+    (dv.Count("race"), {"guarantee": "zcdp=0.1", "values": None, "values_from_data": True}),
     (dv.People("race"), {"guarantee": "dp=1", "person": "who", "groups_per_person": 2, "rows_per_group": 2}),
 ]  # fmt: skip
 
@@ -231,3 +234,48 @@ def test_names_of_columns_cannot_turn_the_page(people: Any) -> None:
     assert "<b>x" not in page
     assert "&lt;b&gt;x" in page
     assert "<bdi>" in page
+
+
+def _numbers_below(text: str, head: str) -> list[list[float]]:
+    """Return the rows of numbers of the table under a heading."""
+    rows: list[list[float]] = []
+    for line in text.partition(head)[2].splitlines()[2:]:
+        cells = line.replace(",", "").split()
+        if cells and all(re.fullmatch(r"[\d.]+", cell) for cell in cells):
+            rows.append(list(map(float, cells)))
+        elif rows:
+            break
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "neighbors", "rho"), [("zcdp=0.1", "replaced", 0.1), ("zcdp=0.02", "added", 0.08)]
+)
+def test_where_no_factor_bounds_all_tables_it_says_what_most_tell(guarantee: str, neighbors: str, rho: float) -> None:
+    """Held against Gaussian noise of this rho, whose tests are known: mu = sqrt(2 rho)."""
+    table = pa.table({"ill": ["yes", "no"] * 50})
+    made = dv.publish(table, dv.Count("ill"), guarantee=guarantee, neighbors=neighbors, values={"ill": ["yes", "no"]})
+    text = str(dv.statement(made))
+    rows, mu = _numbers_below(text, "How much likelier"), math.sqrt(2 * rho)
+    assert [row[0] for row in rows] == [1, 10, 100, 500]
+    for before, usual, alarms in rows:
+        a = before / 1000
+        threshold = (math.log(usual / (1000 - usual)) - math.log(a / (1 - a)) + mu**2 / 2) / mu
+        above = a * norm.sf(threshold - mu) + (1 - a) * norm.sf(threshold)
+        assert 1e-5 < above <= 1e-3
+        hits = norm.sf(norm.isf(0.01) - mu)
+        assert alarms / 1.3 < 1000 * a * hits / (a * hits + (1 - a) * 0.01) <= alarms
+    words = " ".join(text.split())
+    right = float(re.findall(r"the right one for at most ([\d.]+) of 1,000", words)[0])
+    assert right / 1.1 < 1000 * norm.cdf(mu / 2) <= right
+    assert f"one of at most {rows[1][1]:g} in 1,000" in words
+    twice = float(re.findall(r"at most ([\d.]+) in 1,000, in 999 of 1,000 such pairs", words)[0])
+    both = dv.statement(replace(made, guarantees={"zcdp": 2 * made.guarantees["zcdp"]}))
+    assert twice == _numbers_below(str(both), "How much likelier")[1][1] > rows[1][1]
+    assert "Kein brauchbarer Faktor" not in str(dv.statement(made, language="de"))
+
+
+def test_a_promise_that_leaves_everything_possible_says_so() -> None:
+    table = pa.table({"ill": ["yes", "no"] * 50})
+    made = dv.publish(table, dv.Count("ill"), guarantee="zcdp=50", values={"ill": ["yes", "no"]})
+    assert "No useful factor bounds what every possible table tells" in " ".join(str(dv.statement(made)).split())

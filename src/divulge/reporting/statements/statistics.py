@@ -3,8 +3,12 @@
 import math
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import cache
 from typing import Any
 
+from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.loss import ADP, RDP, ZCDP
+from divulge.guarantees.posterior import PosteriorBounds
 from divulge.model.shown import in_so_many
 from divulge.publishing.published import Published, promise
 from divulge.reporting.statements.facts import USELESS, exp
@@ -15,6 +19,12 @@ from divulge.reporting.statements.voice import BASE, Label, Text, Voice, plain
 
 CHANCES = (1, 10, 100, 500)
 """Of 1,000: how likely an answer is before, from very rare to half."""
+
+RARE, FALSE_ALARMS = 1e-3, 1e-2
+"""The share of tables that may tell more, and of false alarms; the sentences say both."""
+
+USELESS_CHANCE = 0.99
+"""What is rare before and may be so probable in any table that is seen often: no bound is of use there."""
 
 _MILLION = math.log(2e6)
 """Twice a million: the loss can be exceeded on either side."""
@@ -139,7 +149,7 @@ def _beliefs(found: Published, voice: Voice) -> list[Part]:
     """Return how far chances move: to p / (p + (1 - p) e^-loss) at most, with e^loss at least."""
     head, factor = Head(voice.say("q_stat_beliefs")), exp(found.loss)
     if not factor < USELESS:
-        return [head, Para(voice.say("stat_beliefs_void"))]
+        return [head, *_usual_beliefs(found, voice)]
     rows: list[tuple[Text, ...]] = []
     for chance in CHANCES:
         p = chance / BASE
@@ -152,6 +162,67 @@ def _beliefs(found: Published, voice: Voice) -> list[Part]:
     header = tuple(voice.say(name) for name in ("t_chance", "t_at_most", "t_at_least"))
     whom = "stat_beliefs_list" if _list_taken(found) else "stat_beliefs"
     return [head, Grid(header, tuple(rows), ()), Para(voice.say(whom, times=times(voice, factor)))]
+
+
+def _usual_beliefs(found: Published, voice: Voice) -> list[Part]:
+    """Return how far chances move in most tables, and what the best attacker reaches, where no factor bounds all."""
+    given = _losses(found)
+    if _usual(given, CHANCES[0]) is None:
+        return [Para(voice.say("stat_beliefs_void"))]
+    rows: list[tuple[Text, ...]] = []
+    for chance in CHANCES:
+        reached = _usual(given, chance) or (1.0, 1.0)
+        rows.append(((voice.number(chance, 2),), *((_of_thousand(voice, share),) for share in reached)))
+    header = tuple(voice.say(name) for name in ("t_chance", "t_usual", "t_alarms"))
+    said = voice.say("stat_beliefs_usual", right=_of_thousand(voice, _right(given)))
+    listed = [Para(voice.say("stat_beliefs_but_list"))] if _list_taken(found) else []
+    return [Grid(header, tuple(rows), ()), Para(said), *listed]
+
+
+def _of_thousand(voice: Voice, share: float) -> str:
+    """Return so many of 1,000, rounded up to hundredths."""
+    return voice.number(min(math.ceil(share * BASE * 100 - _CLOSE) / 100, BASE), 2)
+
+
+def _losses(found: Published) -> tuple[Guarantee, ...]:
+    """Return what is promised of the change of one answer, to say how seldom much is told.
+
+    A person who changes an answer is, where people are there or not, one who leaves and one who comes: two steps.
+    """
+    steps = 2 if found.protected["neighbors"] == "added" else 1
+    given: list[Guarantee] = []
+    if (slack := found.guarantees.get("adp")) is not None:
+        epsilon, delta = slack["epsilon"], slack["delta"]
+        given.append(ADP(steps * epsilon, min(1.0, delta * (1 + exp(epsilon)) if steps == 2 else delta)))
+    if (rho := found.guarantees.get("zcdp")) is not None:
+        given.append(ZCDP(steps**2 * rho))
+    if (renyi := found.guarantees.get("rdp")) is not None and steps == 1:
+        given.append(RDP(renyi["alpha"], renyi["epsilon"]))
+    return tuple(given)
+
+
+def _doubled(promise: Guarantee) -> Guarantee:
+    """Return what two releases that keep this promise keep together: each of these adds up."""
+    if isinstance(promise, ZCDP):
+        return ZCDP(2 * promise.rho)
+    if isinstance(promise, RDP):
+        return RDP(promise.alpha, 2 * promise.epsilon)
+    assert isinstance(promise, ADP)
+    return ADP(2 * promise.epsilon, min(1, 2 * promise.delta))
+
+
+@cache
+def _usual(given: tuple[Guarantee, ...], chance: int) -> tuple[float, float] | None:
+    """Return the chance in most tables, and at an alarm, of an answer with a chance before; None where all is left."""
+    bounds = PosteriorBounds(chance / BASE, 0.0, 1.0, given)
+    usual = bounds.usual(RARE) if given else 1.0
+    return (usual, bounds.precision(FALSE_ALARMS)) if usual < USELESS_CHANCE else None
+
+
+@cache
+def _right(given: tuple[Guarantee, ...]) -> float:
+    """Return how often the better of two equally likely answers is named, at most."""
+    return PosteriorBounds(0.5, 0.0, 1.0, given).success
 
 
 def _level(found: Published, voice: Voice) -> str:
@@ -238,6 +309,11 @@ def _count(found: Published, voice: Voice) -> list[Part]:
 def _second(found: Published, voice: Voice) -> list[Part]:
     factor = exp(found.loss)
     useful = factor < USELESS
+    given = () if useful else _losses(found)
+    once, twice = (_usual(losses, CHANCES[1]) for losses in (given, tuple(map(_doubled, given))))
+    if once is not None:
+        after = {"after": _of_thousand(voice, once[0]), "twice": _of_thousand(voice, (twice or (1.0,))[0])}
+        return [Head(voice.say("q_second")), Para(voice.say("stat_second_usual", **after))]
     said = voice.say("stat_second" if useful else "stat_second_void", times=times(voice, factor),
                      twice=times(voice, exp(2 * found.loss)))  # fmt: skip
     return [Head(voice.say("q_second")), Para(said)]
@@ -252,6 +328,10 @@ def _risk(found: Published, voice: Voice) -> list[Part]:
 
 
 def _worried(found: Published, voice: Voice) -> list[Part]:
+    usual = None if exp(found.loss) < USELESS else _usual(_losses(found), CHANCES[1])
+    if usual is not None:
+        said = voice.say("stat_worried_usual", after=_of_thousand(voice, usual[0]))
+        return [Head(voice.say("q_worried")), Para(said)]
     return [Head(voice.say("q_worried")), Para(_factor_or(voice, "stat_worried", found.loss))]
 
 

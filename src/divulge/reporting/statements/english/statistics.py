@@ -71,6 +71,13 @@ STATISTICS: dict[str, str] = {
     "stat_beliefs_list":
         "For everybody, but for what the list of groups shows, which the promise does not cover. The odds otherwise "
         "never change by more than {times} times.",
+    "t_usual": "After, in 999 of 1,000 tables at most",
+    "t_alarms": "True at an alarm, at most, of 1,000",
+    "stat_beliefs_usual":
+        "There are tables that tell more; one in 1,000 at most tells more than the second column says. The third one "
+        "is how often an alarm of somebody who looks at the table is true, if they raise a false one for 10 of 1,000. "
+        "Of two answers that are equally likely before, they name the right one for at most {right} of 1,000.",
+    "stat_beliefs_but_list": "What the list of groups shows comes on top: the promise does not cover it.",
     "stat_beliefs_void": "No useful factor bounds what every possible table tells about one person.",
     "q_stat_use": "May I add, compare, and take a 0 for nobody?",
     "q_stat_read": "How far off are the numbers?",
@@ -132,11 +139,18 @@ STATISTICS: dict[str, str] = {
     "stat_second":
         "It weakens the promise. After a second table like this one about the same people, the odds may have changed "
         "by {twice} times in place of {times} times.",
+    "stat_second_usual":
+        "It weakens the promise. After a second table like this one about the same people, what had a chance of 10 in "
+        "1,000 has one of at most {twice} in 1,000, in 999 of 1,000 such pairs of tables; after this one it is {after} "
+        "in 1,000.",
     "stat_second_void": "It adds to this one. No useful factor bounds what every outcome of both tells.",
     "stat_worried":
         "Had you answered something else, or someone else stood in your place, every published table would have been "
         "as likely, but for a factor of at most {times}. Even where you are the only one in a group, the noise hides "
         "up to this factor whether you are.",
+    "stat_worried_usual":
+        "Whatever somebody took to have a chance of 10 in 1,000 about you has one of at most {after} in 1,000 for "
+        "anybody who sees the table, in 999 of 1,000 tables. Even where you are the only one in a group, that holds.",
     "stat_worried_void":
         "That no useful factor bounds what every possible table would tell about you. Ask the publisher what that "
         "means.",
