@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 from divulge.guarantees import kinds as k
+from divulge.guarantees.events import NATIVE
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.posterior import PosteriorBounds, posterior_bounds
 from divulge.model.shown import in_so_many
@@ -16,6 +18,9 @@ from divulge.reporting.wording import amount, bound, label, least, level, meanin
 from divulge.units import nats_per
 
 _EVENTS = ("1/1000", "1/100", "1/10", "1/2", "9/10")
+_RARE, _FALSE_ALARMS = 1e-3, 1e-2
+"""The share of outcomes that may tell more, and of false alarms: as the statement and its sentences have them."""
+
 _MOVED_SHOWN = (0.0, 0.01, 0.05, 0.1, 0.5, 1.0)
 
 _TERMS = ("w_secret", "w_outcome", "w_prior", "w_gain", "w_loss", "w_ldp", "w_units")
@@ -56,6 +61,7 @@ def guarantees(report: Report) -> Section:
         Words(head),
         Items((*meanings, *_unbounded(report))),
         _events(report),
+        *_most_outcomes(report),
         Words(_region(report)),
         Folded(voice.text("g_fold"), (Rows(caption, header, tuple(rows), (0, 3)), *nothing)),
         *_plane(report),
@@ -76,6 +82,23 @@ def _events(report: Report) -> Rows:
         rows.append(tuple(voice.text("in_base", number=n, base=voice.number(base, 0)) for n in (before, *ends)))
     names = ("r_before", "r_after_most", "r_after_least", "g_any_most", "g_any_least")
     return Rows(voice.text("g_events"), tuple(map(voice.text, names)), tuple(rows))
+
+
+def _most_outcomes(report: Report) -> tuple[Rows, ...]:
+    """Return what promises about sets of outcomes leave to anyone, where no bound holds for every outcome."""
+    voice, losses = report.voice, tuple(g for g in report.guarantees if type(g) in NATIVE)
+    if not losses or report.kept(k.LDP).values()["epsilon"] < math.inf:
+        return ()
+    rows: list[tuple[str, ...]] = []
+    for event in _EVENTS:
+        bounds = PosteriorBounds(float(Fraction(event)), 0.0, 1.0, losses)
+        base = in_so_many(bounds.before)
+        ends = (most(share * base, voice) for share in (bounds.usual(_RARE), bounds.precision(_FALSE_ALARMS)))
+        numbers = (voice.numeral(f"{bounds.before * base:.3g}"), *ends)
+        rows.append(tuple(voice.text("in_base", number=n, base=voice.number(base, 0)) for n in numbers))
+    right = PosteriorBounds(0.5, 0.0, 1.0, losses).success
+    caption = voice.text("g_outcomes", right=most(right * 100, voice))
+    return (Rows(caption, tuple(map(voice.text, ("r_before", "g_usual", "g_alarm"))), tuple(rows)),)
 
 
 def _ends(bounds: PosteriorBounds, base: int, voice: Voice) -> tuple[str, str]:

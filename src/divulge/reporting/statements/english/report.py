@@ -13,6 +13,12 @@ REPORT: dict[str, str] = {
     "g_events":
         "What this means for anything that can be said about the secret value (“it is one of these three”), by how "
         "likely it was before: for somebody who holds the prior that is shown, and for anyone, who may hold any other.",
+    "g_outcomes":
+        "No bound on every outcome holds for anyone. What the promise leaves in most outcomes, and at an alarm of "
+        "somebody who raises a false one in 1 of 100 cases, whoever it is; of two values that are equally likely "
+        "before, nobody names the right one in more than {right} of 100 cases:",
+    "g_usual": "in 999 of 1,000 outcomes, at most",
+    "g_alarm": "at an alarm, at most",
     "g_any_most": "for anyone, at most",
     "g_any_least": "for anyone, at least",
     "g_no_follow": "No bound follows on {titles}.",
