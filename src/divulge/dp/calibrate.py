@@ -16,7 +16,6 @@ from divulge.dp.loss.numbers import Bracket
 from divulge.dp.mechanisms import LARGEST, MECHANISMS, SMALLEST
 from divulge.dp.variants.tradeoff import gaussian_dp
 from divulge.errors import DivulgeError
-from divulge.extras import require
 from divulge.late import late
 from divulge.model.entries import scalar
 from divulge.model.shown import Shown, promised, reached
@@ -34,6 +33,9 @@ _AIM = 0.4 * CLOSE
 
 _FAR = 1e6
 """Levels further off the bound are as good as infinite."""
+
+_NEAR, _LOWEST = 1e-2, 1e-9
+"""A root this near to a value that was tried is good enough to refine; a smaller share of the bound is as good as 0."""
 
 _POINTS, _ROUGH = 129, 1e-2
 """Losses, in nats some 0.05 apart, at which hits are looked at first, and the width of brackets on epsilon there."""
@@ -399,16 +401,16 @@ class _Asked:
                 if above == high:
                     raise DivulgeError.of("goal", f"be broken with some {sought}", "it", "kept with any")
                 below, above, step = above, min(above + step, high), 2 * step
-        x, room = _root(lambda value: level(value, rough), below, above), 0.0
-        slope: float | None = None
-        for tolerance in _TOLERANCES[1:]:
-            x, room, slope = self._settled(x, lambda value, t=tolerance: level(value, t), slope, max(CLOSE, tolerance))
+        x, slope = _root(lambda value: level(value, rough), below, above, self.bound)
+        if slope is not None:
+            x = min(max(x - (level(x, _TOLERANCES[1]) + _AIM) / slope, low), high)
+        x, room = self._settled(x, lambda value: level(value, _TOLERANCES[-1]), slope, CLOSE)
         return self._result(sought, x, room, sign, at)
 
     def _settled(
         self, x: float, excess: Callable[[float], float], slope: float | None, close: float
-    ) -> tuple[float, float, float | None]:
-        """Return where the level lies below the bound by `close` at most, the difference, and the slope there.
+    ) -> tuple[float, float]:
+        """Return where the level lies below the bound by `close` at most, and the difference.
 
         By secants, of the slope that is known at first, and by halvings where these leave what is known.
         """
@@ -417,13 +419,13 @@ class _Asked:
         for value in self._tries(x, seen, slope):
             seen[value] = found = excess(value)
             if -close <= found <= 0:
-                return value, found, _secant(seen, slope)
+                return value, found
             low, high = (max(low, value), high) if found <= 0 else (low, min(high, value))
             if math.isfinite(low) and high - low <= 4e-16 * max(1.0, abs(low)):
                 break
         if low == -math.inf:
             raise DivulgeError.of("goal", "be a level that brackets resolve", "it", str(self.goal))
-        return low, seen[low], slope
+        return low, seen[low]
 
     @staticmethod
     def _tries(x: float, seen: dict[float, float], slope: float | None) -> Iterator[float]:
@@ -464,10 +466,28 @@ def _secant(seen: dict[float, float], known: float | None) -> float | None:
     return (seen[b] - seen[a]) / (b - a)
 
 
-def _root(excess: Callable[[float], float], below: float, above: float) -> float:
-    """Return about where the level meets the bound, to a hundredth of the logarithm (Brent)."""
+def _root(excess: Callable[[float], float], below: float, above: float, bound: float) -> tuple[float, float | None]:
+    """Return about where the level meets the bound, to a hundredth of the logarithm, and the slope of the level there.
+
+    By secants of the two nearest values, in the logarithm of the level, which is nearly straight in that of noise;
+    where these leave what is known, by halving.
+    """
 
     def cut(x: float) -> float:  # far levels are infinite
-        return min(max(excess(x), -_FAR), _FAR)
+        found = excess(x)
+        return math.log(max(found / bound, -1 + _LOWEST) + 1) if bound > 0 and found < _FAR else min(found, _FAR)
 
-    return float(require("scipy.optimize", "science").brentq(cut, below, above, xtol=1e-2, maxiter=_STEPS))
+    seen = {below: cut(below), above: cut(above)}
+    low, high, x, rise = below, above, below, 0.0
+    for _ in range(_STEPS):
+        a, b = sorted(seen, key=lambda one: abs(seen[one]))[:2]
+        rise = (seen[b] - seen[a]) / (b - a)
+        x = a - seen[a] / rise if rise > 0 else math.nan
+        if not low <= x <= high:
+            x = (low + high) / 2
+        if min(abs(x - one) for one in seen) < _NEAR:
+            break
+        seen[x] = cut(x)
+        low, high = (x, high) if seen[x] <= 0 else (low, x)
+    level_rise = rise * (bound if bound > 0 else 1.0)
+    return x, level_rise if 0 < level_rise < math.inf else None
