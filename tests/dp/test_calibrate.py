@@ -144,3 +144,26 @@ def test_sampled_gaussians(count: int) -> None:
 def test_what_is_refused(wrong: Callable[[], object]) -> None:
     with pytest.raises(dv.DivulgeError):
         wrong()
+
+
+@pytest.mark.parametrize(("before", "after", "share"), [(0.01, 0.05, 1e-3), (0.5, 0.9, 0.01), (0.1, 0.3, 1e-5)])
+def test_a_belief_rises_so_far_in_so_few_outcomes(before: float, after: float, share: float) -> None:
+    """Of Gaussian noise the outcomes beyond t, with P(> t | in) = R P(> t | out): of all events those with the most."""
+    from scipy.optimize import brentq
+    from scipy.stats import norm
+
+    ratio = after / (1 - after) * (1 - before) / before
+    found = dv.calibrate("gaussian", f"posterior={before}:{after}:{share}", count=2)
+    mu = math.sqrt(2) / found.value
+
+    def held(mu: float) -> float:
+        t = brentq(lambda t: norm.logsf(t - mu) - norm.logsf(t) - math.log(ratio), -5, 200)
+        return before / after * norm.sf(t - mu)
+
+    assert share * 0.97 - 1e-6 < held(mu) <= share  # a level has room of 1e-6
+    assert found.level <= share
+    least = math.log(ratio)
+    assert dv.calibrate("laplace", f"posterior={before}:{after}").value == pytest.approx(1 / least, rel=1e-4)
+    for wrong in ("posterior=0.1", "posterior=0.2:0.1", "posterior=0.1:1", "posterior=0.1:0.2:1", "posterior=a:b"):
+        with pytest.raises(dv.DivulgeError):
+            dv.calibrate("gaussian", wrong)

@@ -43,6 +43,9 @@ _POINTS, _ROUGH = 129, 1e-2
 _ROUNDED = 1e-14
 """More than rounding takes from a share."""
 
+LARGEST_LOG = 700.0
+"""Odds that grow by e to this are certain in doubles."""
+
 _STEPS = 200
 """Steps to a root; secants take a few, halvings of a range of doubles at most so many."""
 
@@ -96,6 +99,88 @@ class Hits:
         return f"hits={self.hits:g}:{self.alarms:g}"
 
 
+@dataclass(frozen=True)
+class _Belief:
+    """How far a belief may rise: from `before` to `after`, in all but a share of outcomes.
+
+    Examples
+    --------
+    >>> str(_Belief.of("posterior=1/100:0.05:0.001")), _Belief.of("posterior=1/100:1/20").share
+    ('posterior=0.01:0.05:0.001', 0.0)
+    """
+
+    before: float
+    after: float
+    share: float = 0.0
+    kind: ClassVar[str] = "posterior"
+
+    def __post_init__(self) -> None:
+        if not (0 < self.before < self.after < 1 and 0 <= self.share < 1):
+            raise DivulgeError.of(
+                "goal",
+                "rise from a chance above 0 to a larger one below 1, in all but a share below 1",
+                "it",
+                str(self),
+            )
+
+    @classmethod
+    def of(cls, text: str) -> "_Belief":
+        """Return what "posterior=BEFORE:AFTER" or "posterior=BEFORE:AFTER:SHARE" says."""
+        parts = text.partition("=")[2].split(":")
+        if len(parts) not in (2, 3):
+            asked = "be posterior=BEFORE:AFTER[:SHARE], such as posterior=1/100:5/100:1/1000"
+            raise DivulgeError.of("goal", asked, "it", repr(text)[:40])
+        return cls(*(scalar(part, "goal") for part in parts))
+
+    @property
+    def ratio(self) -> float:
+        """The factor by which the odds rise."""
+        return self.after / (1 - self.after) * (1 - self.before) / self.before
+
+    def __str__(self) -> str:
+        share = f":{self.share:g}" if self.share else ""
+        return f"posterior={self.before:g}:{self.after:g}{share}"
+
+
+TYPED = (Hits, _Belief)
+"""Goals that are no guarantees, by what is typed for them."""
+
+
+def goal_of(text: str) -> Any:
+    """Return a goal that is no guarantee from its text; None for others.
+
+    Examples
+    --------
+    >>> str(goal_of("hits=0.1:0.01")), goal_of("dp=1")
+    ('hits=0.1:0.01', None)
+    """
+    kind = text.partition("=")[0]
+    return next((one.of(text) for one in TYPED if one.kind == kind), None)
+
+
+def _belief(composed: Composition, asked: "_Asked") -> Bracket:
+    """Return the share of outcomes after which a belief may have passed the goal's end, or that end at a share of 0.
+
+    Hits y and false alarms x of these outcomes have y >= R x, R the ratio of the odds, and y <= e^e x + delta(e): so
+    y <= delta(e) / (1 - e^e / R) at every e below log R, and the share is y before / after. At a share of 0 it is the
+    posterior at the largest loss.
+    """
+    goal: _Belief = asked.goal
+    if not goal.share:
+        grown = math.exp(min(composed.pure_epsilon, LARGEST_LOG))
+        after = goal.before * grown / (goal.before * grown + 1 - goal.before) * (1 + _ROUNDED)
+        return Bracket(after, after)
+
+    def share(e: Any, delta: Any) -> Any:
+        return delta / -np.expm1(e - math.log(goal.ratio)) * goal.before / goal.after
+
+    grid = np.linspace(0.0, math.log(goal.ratio), _POINTS + 1)[:-1]
+    values = share(grid, composed.roughly(_ROUGH).deltas(grid, 1))
+    best = float(grid[values.argmin()])
+    upper = min(1.0, float(share(best, composed.delta(best).upper)) * (1 + _ROUNDED))
+    return Bracket(upper, upper)
+
+
 def _pml_of_membership(composed: Composition, asked: "_Asked") -> Bracket:
     """Return how much being in the data, or not, can gain from an outcome: of the rarer of the two it is more."""
     rarer = min(asked.base_rate, 1 - asked.base_rate)
@@ -133,6 +218,7 @@ def _hits(composed: Composition, asked: "_Asked") -> Bracket:
 LEVELS: dict[str, tuple[str, Callable[[Composition, "_Asked"], Bracket]]] = {
     "pml": ("epsilon", _pml_of_membership),
     "hits": ("hits", _hits),
+    "posterior": ("share", _belief),
     "adp": ("epsilon", lambda c, asked: c.epsilon(float(asked.goal.delta))),
     "ldp": ("epsilon", lambda c, _: Bracket(c.pure_epsilon, c.pure_epsilon)),
     "dp": ("epsilon", lambda c, _: Bracket(c.pure_epsilon, c.pure_epsilon)),
@@ -185,7 +271,7 @@ class Calibration(Shown):
         """
         value = self.value / nats_per(unit) if self.sought in LOSS else self.value
         level = self.level / nats_per(unit) if LEVELS[self.goal.kind][0] in ("epsilon", "rho") else self.level
-        goal = str(self.goal) if isinstance(self.goal, Hits) else self.goal.text(unit)
+        goal = str(self.goal) if isinstance(self.goal, TYPED) else self.goal.text(unit)
         return {"goal": goal, "sought": self.sought, "value": value, "count": self.count, "level": level,
                 "mechanism": str(self.mechanism), "unit": unit}  # fmt: skip
 
@@ -230,7 +316,8 @@ def calibrate(
         "adp=EPS:DELTA", "ldp=EPS" or "dp=EPS", "gdp=MU", "zcdp=RHO", "rdp=ALPHA:EPS"; "tv=A": what an attacker gains
         over guessing, at most; "hits=TRUE:FALSE": how many they hit, at most, at a share of false alarms (`Hits`);
         "pml=EPS": by what factor e^EPS an outcome raises the chance that a record is in the data, or is not, under
-        `base_rate`. For a belief, `guarantee_for_posterior("ldp", "1/100", "5/100")` is one.
+        `base_rate`; "posterior=1/100:5/100:1/1000": from 1 in 100 the chance of anything about a record rises to at
+        most 5 in 100, in all but 1 in 1,000 outcomes (in all, without the last number).
     count : int or None
         How often the mechanism runs; with None, and a mechanism, the most is sought.
     rate : float in (0, 1], optional
@@ -267,6 +354,8 @@ def calibrate(
     10
     >>> round(calibrate("gaussian", "hits=0.1:0.01").value, 4)  # 1 / (Phi^-1(0.99) - Phi^-1(0.9))
     0.957...
+    >>> round(calibrate("laplace", "posterior=1/100:5/100").value, 4)  # 1 / log(5 * 99/95)
+    0.6058
     """
     promise = _goal(goal)
     share = scalar(base_rate, "base_rate")
@@ -310,10 +399,10 @@ def with_noise(family: Any, value: float, sensitivity: float = 1.0) -> Any:
 
 def _goal(given: Any) -> Any:
     """Return a goal from itself or its text."""
-    if isinstance(given, Hits):
+    if isinstance(given, TYPED):
         return given
-    if isinstance(given, str) and given.startswith(f"{Hits.kind}="):
-        return Hits.of(given)
+    if isinstance(given, str) and (typed := goal_of(given)) is not None:
+        return typed
     promise = late("divulge.guarantees.catalog:as_guarantee")(given, "goal")
     if promise.kind not in LEVELS or float(getattr(promise, "xi", 0)) != 0:
         raise DivulgeError.of(
@@ -347,6 +436,8 @@ class _Asked:
 
     @property
     def bound(self) -> float:
+        if isinstance(self.goal, _Belief) and not self.goal.share:
+            return self.goal.after
         return float(getattr(self.goal, LEVELS[self.goal.kind][0]))
 
     def level(self, mechanism: Any, count: int, tolerance: float) -> Bracket:

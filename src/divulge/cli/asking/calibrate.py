@@ -21,7 +21,8 @@ def command(
         str,
         typer.Argument(
             metavar="GOAL",
-            help="adp=EPS:DELTA, dp=EPS, gdp=MU, zcdp=RHO, rdp=ALPHA:EPS, tv=A (advantage), hits=TRUE:FALSE, pml=EPS.",
+            help="adp=EPS:DELTA, dp=EPS, gdp=MU, zcdp=RHO, rdp=ALPHA:EPS, tv=A (advantage), hits=TRUE:FALSE, pml=EPS, "
+            "posterior=BEFORE:AFTER[:SHARE].",
         ),
     ],
     count: Annotated[
@@ -52,14 +53,14 @@ def command(
     10 % of the records that are in the data are named where 1 % of the others are, by the best attack.
     """
     from divulge.dp.accounting.records import from_records
-    from divulge.dp.calibrate import Hits, calibrate, with_noise
+    from divulge.dp.calibrate import calibrate, goal_of, with_noise
     from divulge.files import read_channel, read_records
     from divulge.guarantees.catalog import parse
 
     others = () if beside is None else from_records(read_records(beside), read_channel).releases
     if noise is not None and rate is not None and count is not None:
         raise DivulgeError.of("--rate", "be absent where --noise and --count are given", "it", f"{rate:g}")
-    asked = goal if goal.startswith(f"{Hits.kind}=") else parse(goal).read_in(unit)
+    asked = goal_of(goal) or parse(goal).read_in(unit)
     found = calibrate(
         family if noise is None else with_noise(family, noise, sensitivity), asked,
         count if noise is not None else count or 1, rate,
