@@ -8,7 +8,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
-from support import fresh_seed
+from support import few, fresh_seed
 
 import divulge as dv
 from divulge import exact
@@ -247,3 +247,40 @@ def test_what_is_stated_is_decided_at_equality(claim: dv.Guarantee, subject: Any
 
 def test_what_is_infinite_is_not_missed_by_rounding() -> None:
     assert "rounded" not in repr(g.GDP(5).holds_for(dv.dp.ZcdpRelease(0.1)))
+
+
+def at_a_jump(rng: np.random.Generator) -> tuple[list[list[F]], F]:
+    """Two rows of fractions with an outcome that one of them never shows, and a delta at which something jumps."""
+    n = int(rng.integers(2, 5))
+    weights = rng.integers(1, 40, (2, n)).tolist()
+    if rng.random() < 0.5:
+        weights[1][0] = 0
+    p, q = ([F(w, sum(row)) for w in row] for row in weights)
+    ratios = sorted(zip(p, q, strict=True), key=lambda pair: pair[0] / pair[1] if pair[1] else math.inf, reverse=True)
+    return [p, q], sum((a for a, _ in ratios[: int(rng.integers(1, n))]), F(0))
+
+
+@pytest.mark.parametrize("seed", range(few(60)))
+def test_a_delta_at_which_the_loss_jumps_is_decided_as_it_is(seed: int) -> None:
+    """By sums of fractions over sets of outcomes: at equality doubles put the mass of an outcome on either side."""
+    rows, delta = at_a_jump(np.random.default_rng(seed))
+    for e in (F(0), F(1, 10), F(3)):
+        grown = math.exp(e)
+        pairs = [list(zip(*some, strict=True)) for some in (rows, rows[::-1])]
+        tails = max(sum((a for a, b in some if not b or float(a / b) > grown), F(0)) for some in pairs)
+        gains = max(math.fsum(max(0.0, a - grown * b) for a, b in some) for some in pairs)
+        assert g.PDP(e, delta).holds_for(rows).holds == (tails <= delta), (rows, delta, e)
+        sure = [sum((a for a, b in some if not b), F(0)) for some in pairs]
+        if max(sure) == delta and all(a - grown * b < -1e-9 for some in pairs for a, b in some if b):
+            assert dv.ADP(e, delta).holds_for(rows).holds
+            assert not dv.ADP(e, delta * F(10**15 - 1, 10**15)).holds_for(rows).holds
+        elif abs(gains - delta) > 1e-12:
+            assert dv.ADP(e, delta).holds_for(rows).holds == (gains < delta)
+
+
+def test_a_rare_outcome_of_one_secret_is_what_delta_allows() -> None:
+    rows = [["1999/2000", "1/2000"], ["1", "0"]]
+    for kept in (dv.ADP("1/10", "1/2000"), g.PDP("1/10", "1/2000"), g.RelaxedDP("1/10", 0, "1/2000")):
+        assert kept.holds_for(rows).holds
+    for broken in (dv.ADP("1/10", "1/2001"), g.PDP("1/10", "1/2001"), dv.ADP(5, "499999/1000000000")):
+        assert not broken.holds_for(rows).holds

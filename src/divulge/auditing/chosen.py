@@ -6,6 +6,7 @@ them), the second picks the pair of secrets and the threshold (as StatDP picks i
 rows, tests this one event. Whatever the first two parts find, the third is independent of it.
 """
 
+import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -43,9 +44,6 @@ LEARNED = 0.25
 """The share of rows by which outcomes are ordered, and of those by which the event is picked: a heuristic, so that half
 are left for the test."""
 
-_SEED = 0
-"""The split is the same for the same counts, and does not depend on which row is which."""
-
 Groups = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 """Of outcomes: which group each is in; for numbers, the ends of the groups, and the direction they are seen from."""
 
@@ -75,7 +73,7 @@ class ChosenEvent:
     >>> from divulge import ADP
     >>> found = chosen_event(np.array([[900, 100], [100, 900]]), ("u", "v"), ADP(1, "1/100"), 0.05)
     >>> found.secrets, found.outcomes, found.refuted, 1 < found.level < 2.2
-    ((1, 0), (1,), True, True)
+    ((0, 1), (0,), True, True)
     """
 
     secrets: tuple[int, int]
@@ -137,8 +135,12 @@ class _Candidate:
 
 
 def _parts(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows in three parts, each row by chance: those are independent, given their sizes."""
-    rng = np.random.default_rng(_SEED)
+    """Return the rows in three parts, each row by chance: those are independent, given their sizes.
+
+    The same counts are split in the same way. The seed is a hash of them: with one seed for all, rows of one part would
+    tell by how much those of another exceed what is expected, since both would be made of the counts alone.
+    """
+    rng = np.random.default_rng(int.from_bytes(hashlib.sha256(np.ascontiguousarray(counts)).digest()))
     learned = rng.binomial(counts, LEARNED)
     picked = rng.binomial(counts - learned, LEARNED / (1 - LEARNED))
     return learned, picked, counts - learned - picked

@@ -15,7 +15,7 @@ from divulge import exact
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import privacy_losses
 from divulge.dp.variants.worst import Worst
-from divulge.guarantees.deciding.levels import Ball, Level, Witness
+from divulge.guarantees.deciding.levels import WORK, Ball, Level, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.model.channel import Channel
 from divulge.model.shown import named
@@ -194,24 +194,44 @@ def level(
     question: Question,
     words: str,
     as_given: bool = False,
+    eased: Callable[[PrivacyLoss], float] | None = None,
 ) -> Level:
     """Return the largest value of `measure` over the ordered pairs of rows, decided by `question`.
 
-    `as_given` asks it of entries as they stand, and not of each over the sum of its row.
+    `as_given` asks it of entries as they stand, and not of each over the sum of its row. `eased` measures the same at a
+    delta that is larger by more than rounding: where it is less the value jumps, and the question is asked at once.
     """
     losses = privacy_losses(channel)
     values = [float(measure(loss)) for loss in losses]
-    value, (secret, other) = max(values), losses[first_largest(values)].pair
+    pairs = [loss.pair for loss in losses]
+    if eased is not None:
+        values = _settled(channel, values, [float(eased(loss)) for loss in losses], pairs, question, as_given)
+    value, (secret, other) = max(values), pairs[first_largest(values)]
     witness = Witness(secret=secret, other=other, adversary=f"{words} between {named(secret)} and {named(other)}.")
     if value == math.inf:
         return Level(value, None, 0.0, witness)
-    near = [loss.pair for loss, found in zip(losses, values, strict=True) if found >= value * (1 - _NEAR)]
+    near = [pair for pair, found in zip(pairs, values, strict=True) if found >= value * (1 - _NEAR)]
     asked = Asked(channel, near, question, as_given)
 
     def cover() -> Fraction:
         return asked.twin.cover * (1 + Fraction(value))
 
     return Level(value, asked, ERROR * (value + 1e-3), witness, cover, len(near) * channel.shape[1])
+
+
+def _settled(
+    channel: Channel, values: list[float], eased: list[float], pairs: list[Any], question: Question, as_given: bool
+) -> list[float]:
+    """Return the values, in place of those that a jump leaves open the exact ones: where these are not too many."""
+    floor = max(eased)
+    left = [i for i, (most, least) in enumerate(zip(values, eased, strict=True))
+            if most > floor * (1 + _NEAR) + _NEAR and most > least * (1 + _NEAR) + _NEAR]  # fmt: skip
+    if len(left) * channel.shape[1] > WORK:
+        return values
+    found = list(values)
+    for i in left:
+        found[i] = exact.correctly_rounded(Asked(channel, [pairs[i]], question, as_given))
+    return found
 
 
 def level_of_rows(channel: Channel, found: list[list[Worst]], question: Callable[[Any], Ball], words: str) -> Level:

@@ -65,13 +65,14 @@ def decided(
     words: str,
     named: tuple[Any, ...],
     as_given: bool = False,
+    eased: Callable[[PrivacyLoss], float] | None = None,
 ) -> tuple[Level, ...]:
     """Return the largest value over the ordered pairs, decided by the rows of a channel, or by what a mechanism states.
 
-    `named` is the question and its arguments in `stated`.
+    `named` is the question and its arguments in `stated`; `as_given` and `eased` are those of `pairs.level`.
     """
     if isinstance(subject, Channel):
-        return (pairs.level(subject, measure, question, words, as_given),)
+        return (pairs.level(subject, measure, question, words, as_given, eased),)
     found = worst_of(subject)
     return (level_of(found.value, found.pair, words, stated(subject, *named)),)
 
@@ -111,9 +112,18 @@ def float_below(value: Any) -> float:
     return math.nextafter(nearest, -math.inf) if nearest > value else nearest
 
 
+def _eased(delta: float) -> float:
+    """Return a delta that is larger by more than what rounding does to probabilities."""
+    return min(1.0, delta * (1 + _ROUNDING))
+
+
 def float_above(value: Any) -> float:
     """Return the least double that is at least a number."""
     return -float_below(-value)
+
+
+_ROUNDING = 1e-12
+"""More than the relative error of a sum of up to some thousand probabilities."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,7 +151,8 @@ class ADP(LossGuarantee):
     def levels(self, subject: Any) -> tuple[Level, ...]:
         delta, exactly, words = float_below(self.delta), Fraction(self.delta), "The best test at this delta"
         found, question = partial(approximate.epsilon_from_delta, delta=delta), pairs.epsilon_at(exactly)
-        return decided(subject, found, lambda loss: loss.epsilon(delta), question, words, ("delta", exactly), True)
+        return decided(subject, found, lambda loss: loss.epsilon(delta), question, words, ("delta", exactly), True,
+                       lambda loss: loss.epsilon(_eased(delta)))  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,7 +180,8 @@ class PDP(LossGuarantee):
     def levels(self, subject: Any) -> tuple[Level, ...]:
         delta, exactly, words = float_below(self.delta), Fraction(self.delta), "The upper tail of the loss"
         found, question = partial(approximate.epsilon_from_tail, delta=delta), pairs.quantile_at(exactly)
-        return decided(subject, found, lambda loss: loss.quantile(delta), question, words, ("tail", exactly), True)
+        return decided(subject, found, lambda loss: loss.quantile(delta), question, words, ("tail", exactly), True,
+                       lambda loss: loss.quantile(_eased(delta)))  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -203,11 +215,15 @@ class RelaxedDP(LossGuarantee):
         def bound(loss: PrivacyLoss) -> float:
             return min(loss.epsilon(delta), quantile_bound(loss, outside))
 
+        def eased(loss: PrivacyLoss) -> float:
+            return least(lambda e: loss.relaxed(e, _eased(outside)) <= _eased(delta), loss.highest)
+
         def tail_of(losses: Any) -> Worst:
             return worst(losses, "tail", epsilon, theorem=bound)
 
         question = pairs.epsilon_at(Fraction(self.delta), Fraction(self.outside))
-        return decided(subject, tail_of, epsilon, question, "The best test outside the rare outcomes", ("",), True)
+        words = "The best test outside the rare outcomes"
+        return decided(subject, tail_of, epsilon, question, words, ("",), True, eased)
 
 
 @dataclass(frozen=True, repr=False)
