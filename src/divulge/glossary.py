@@ -439,6 +439,13 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "composition",
         ),
         Term(
+            "amplification by shuffling; shuffle model; clones; privacy blanket; variation-ratio reduction",
+            "",
+            ("dp.Shuffled",),
+            "Feldman, McMillan, Talwar; Balle et al.; Wang et al.",
+            "composition",
+        ),
+        Term(
             "audit of a model; true-positive rate",
             "",
             ("audit_membership",),

@@ -70,6 +70,14 @@ def test_csv_and_text(tmp_path: Path) -> None:
     assert json.loads(run(str(path), "--delta", "0", "--json").stdout)["epsilon"] == {"lower": 12.0, "upper": 12.0}
 
 
+def test_shuffled_reports() -> None:
+    records = [{"mechanism": "shuffled", "local": 4, "n": 100_000}]
+    found = json.loads(run("-", "--delta", "1e-6", "--json", given=json.dumps(records)).stdout)
+    assert found["epsilon"]["lower"] == 0
+    assert found["epsilon"]["upper"] == pytest.approx(0.118153, abs=1e-6)
+    assert found["pure_epsilon"] == 4
+
+
 def test_plot(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     picture = tmp_path / "curve.png"

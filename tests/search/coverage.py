@@ -107,6 +107,7 @@ GIVEN: dict[str, str] = {
     "Refinement": "order riskier",
     "RenyiRelease": "alpha epsilon",
     "Score": "about least worst",
+    "Shuffled": "local n",
     "Sum": "bounds by step",
     "Variance": "bounds by step",
     "Verdict": "guarantee subject",

@@ -380,3 +380,29 @@ def losses_of_mechanisms(rng: np.random.Generator) -> None:
         1e-8,
         1e-13,
     )
+
+
+@case("Shuffled")
+def shuffled_reports(rng: np.random.Generator) -> None:
+    """Few people with a random channel, all that the others may hold, and every histogram of their reports."""
+    k, outcomes, n = (int(rng.integers(2, 4)) for _ in range(3))
+    weights = [[int(v) + 1 for v in rng.integers(0, 50, outcomes)] for _ in range(k)]
+    rows = [[mp.mpf(v) / sum(row) for v in row] for row in weights]
+    (loss,) = dv.dp.Shuffled([[Fraction(v, sum(row)) for v in row] for row in weights], n).losses()
+    (alone,) = dv.dp.Shuffled(max(loss.highest, 1e-9), n).losses()
+    level = float(rng.uniform(0, loss.highest)) if loss.highest > 0 else 0.0
+    others = [int(v) for v in rng.integers(0, k, n - 1)]
+    for i, j in itertools.permutations(range(k), 2):
+        both = [_histogram([rows[x], *(rows[o] for o in others)]) for x in (i, j)]
+        keys = list(both[0])
+        truth = delta([both[0][key] for key in keys], [both[1][key] for key in keys], mp.mpf(level))
+        at_least("Shuffled", loss.delta(level) * (1 + 1e-12) + 1e-15, truth)
+        at_least("Shuffled by its epsilon", alone.delta(level) * (1 + 1e-9) + 1e-15, truth)
+
+
+def _histogram(rows: list[Row]) -> dict[tuple[int, ...], mp.mpf]:
+    found: dict[tuple[int, ...], mp.mpf] = {}
+    for reports in itertools.product(range(len(rows[0])), repeat=len(rows)):
+        key = tuple(sorted(reports))
+        found[key] = found.get(key, mp.mpf(0)) + mp.fprod(row[y] for row, y in zip(rows, reports, strict=True))
+    return found

@@ -27,6 +27,7 @@ from .releases.joint import sampled_leakage as sampled_leakage
 from .releases.sequential import adaptively as adaptively
 from .releases.sequential import pmc_given as pmc_given
 from .releases.sequential import pml_given as pml_given
+from .shuffling.shuffled import Shuffled as Shuffled
 from .special.one_run import anytime as anytime
 from .special.one_run import one_run as one_run
 from .special.one_run import one_run_gaussian as one_run_gaussian

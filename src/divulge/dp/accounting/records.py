@@ -8,10 +8,17 @@ from divulge.dp.accounting.composition import Composition, compose
 from divulge.dp.accounting.promises import AdpRelease, RenyiRelease, ZcdpRelease
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.mechanisms import MECHANISMS
+from divulge.dp.shuffling.shuffled import Shuffled
 from divulge.errors import DivulgeError
 from divulge.units import Unit, nats_per
 
-KINDS: dict[str, Any] = {**MECHANISMS, "adp": AdpRelease, "zcdp": ZcdpRelease, "renyi": RenyiRelease}
+KINDS: dict[str, Any] = {
+    **MECHANISMS,
+    "adp": AdpRelease,
+    "zcdp": ZcdpRelease,
+    "renyi": RenyiRelease,
+    "shuffled": Shuffled,
+}
 """Name of a release -> its class; the fields of the class are the parameters of the record."""
 
 SAMPLED: dict[tuple[str, ...], Any] = {("rate",): PoissonSampled, ("sample", "population"): FixedSizeSampled}

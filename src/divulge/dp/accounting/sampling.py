@@ -8,6 +8,7 @@ from typing import Any
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.sampled import fixed_size, sampled
 from divulge.dp.mechanisms import SMALLEST, Mechanism
+from divulge.dp.shuffling.shuffled import Shuffled
 from divulge.errors import DivulgeError
 
 
@@ -37,6 +38,9 @@ class PoissonSampled(Mechanism):
         if not (isinstance(given, Real) and SMALLEST <= self.rate <= 1):
             raise DivulgeError.of("rate", f"be between {SMALLEST:g} and 1", "it", str(self.rate))
         _refuse(self.mechanism, FixedSizeSampled)
+        if isinstance(self.mechanism, Shuffled):
+            hint = "neighbors of shuffled reports differ in one replaced; a fixed size of them may be sampled."
+            raise DivulgeError.of("mechanism", "be about records added or removed", "it", "shuffled reports", hint)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         if isinstance(self.mechanism, PoissonSampled):  # a sample of a sample is one
@@ -80,6 +84,10 @@ class FixedSizeSampled(Mechanism):
         if isinstance(inner, FixedSizeSampled) and inner.population != self.sample:
             condition = f"sample from the {self.sample} records of the sample"
             raise DivulgeError.of("mechanism", condition, "its population", str(inner.population))
+        if isinstance(inner, Shuffled) and inner.n != self.sample:
+            raise DivulgeError.of(
+                "mechanism", f"shuffle the {self.sample} reports of the sample", "its n", str(inner.n)
+            )
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         if isinstance(self.mechanism, FixedSizeSampled):  # a sample of a sample is one
