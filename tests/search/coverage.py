@@ -95,7 +95,7 @@ GIVEN: dict[str, str] = {
     "Mean": "bounds by step",
     "MembershipAudit": "base_rate claim",
     "Metric": "norm points rooted size step",
-    "PoissonSampled": "mechanism rate",
+    "PoissonSampled": "mechanism neighbors rate",
     "Polytope": "bounds matrix",
     "People": "by",
     "Preview": "by",

@@ -368,6 +368,12 @@ def losses_of_mechanisms(rng: np.random.Generator) -> None:
     fixed = [*dv.dp.FixedSizeSampled(dv.dp.RandomizedResponse(e), 1, 7).losses()]
     truth = delta(mixed, [1 - keep, keep], mp.mpf(level))
     at_least("PoissonSampled", max(loss.delta(level) for loss in sampled) * (1 + 1e-9) + 1e-13, truth)
+    ratio = mp.exp(mp.mpf(e))
+    rest, tells = (ratio - 1) / (ratio + 1), 1 / (ratio + 1)  # of Z; X has e^e, e^-e, e^-e times it, Y the reverse
+    parts = [(tells, ratio, 1 / ratio), (rest, 1 / ratio, 1 / ratio), (tells, 1 / ratio, ratio)]
+    laws = [[z * (1 - mp.mpf(rate) + mp.mpf(rate) * one[k]) for z, *one in parts] for k in (0, 1)]
+    (pair_of,) = dv.dp.PoissonSampled(dv.dp.AdpRelease(e), rate, "replaced").losses()
+    same("PoissonSampled", pair_of.delta(level), delta(laws[0], laws[1], mp.mpf(level)), 1e-8, 1e-13)
     replaced = [(keep + 6 * (1 - keep)) / 7, ((1 - keep) + 6 * keep) / 7]
     truth = delta(replaced, [1 - keep, keep], mp.mpf(level))
     at_least("FixedSizeSampled", max(loss.delta(level) for loss in fixed) * (1 + 1e-9) + 1e-13, truth)
@@ -387,7 +393,7 @@ def shuffled_reports(rng: np.random.Generator) -> None:
     """Few people with a random channel, all that the others may hold, and every histogram of their reports."""
     k, outcomes, n = (int(rng.integers(2, 4)) for _ in range(3))
     weights = [[int(v) + 1 for v in rng.integers(0, 50, outcomes)] for _ in range(k)]
-    rows = [[mp.mpf(v) / sum(row) for v in row] for row in weights]
+    rows: Any = [[mp.mpf(v) / sum(row) for v in row] for row in weights]
     (loss,) = dv.dp.Shuffled([[Fraction(v, sum(row)) for v in row] for row in weights], n).losses()
     (alone,) = dv.dp.Shuffled(max(loss.highest, 1e-9), n).losses()
     level = float(rng.uniform(0, loss.highest)) if loss.highest > 0 else 0.0

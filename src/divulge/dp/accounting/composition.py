@@ -23,7 +23,7 @@ from divulge.dp.accounting.directions import (
     unknown_mass,
 )
 from divulge.dp.accounting.engines import COARSE_CELLS, MOST_CELLS, Engine, Part, engine, merged
-from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
+from divulge.dp.accounting.sampling import relation
 from divulge.dp.accounting.sums import log_deltas
 from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss.atoms import AtomicLoss
@@ -31,7 +31,6 @@ from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.numbers import Bracket, order
 from divulge.dp.loss.orders import Curve, between, per_order
 from divulge.dp.loss.promised import dominating
-from divulge.dp.shuffling.shuffled import Shuffled
 from divulge.dp.subjects import counted
 from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
 from divulge.errors import DivulgeError
@@ -484,11 +483,10 @@ def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
         raise DivulgeError.of("count", f"be at most {MOST_DRAWS:g}", "it", f"{min(most, 10**300):g}")
     if not 0 < tolerance <= sys.float_info.max:
         raise DivulgeError.of("tolerance", "be positive and finite", "it", str(tolerance))
-    replaced = [isinstance(subject, (FixedSizeSampled, Shuffled)) for subject, _ in counts]
-    if any(replaced) and any(isinstance(subject, PoissonSampled) for subject, _ in counts):
+    if {"removed", "replaced"} <= {relation(subject) for subject, _ in counts}:
         hint = (
-            "neighbors differ in a record added or removed for a Poisson sample, in one replaced for a fixed size "
-            "and for shuffled reports."
+            "neighbors differ in a record added or removed for a Poisson sample (but for neighbors='replaced'), in one "
+            "replaced for a fixed size and for shuffled reports."
         )
         raise DivulgeError.of("releases", "be sampled in one way", "one", "of the other kind", hint)
     directions = directions_of(counts)

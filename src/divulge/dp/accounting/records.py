@@ -21,7 +21,10 @@ KINDS: dict[str, Any] = {
 }
 """Name of a release -> its class; the fields of the class are the parameters of the record."""
 
-SAMPLED: dict[tuple[str, ...], Any] = {("rate",): PoissonSampled, ("sample", "population"): FixedSizeSampled}
+SAMPLED: dict[tuple[str, ...], Any] = {
+    ("rate", "neighbors"): PoissonSampled,
+    ("sample", "population"): FixedSizeSampled,
+}
 """Parameters that any mechanism may have besides its own -> what they make of it."""
 
 CURVE = (1e-3, 1e-6, 1e-9)
@@ -81,7 +84,7 @@ def _filled(kind: Any, given: dict[str, Any], where: str) -> Any:
         condition = f"have the parameters {wanted}"
         raise DivulgeError.of("releases", condition, f"{wrong[0]!r} of {where}", "unknown or missing")
     for name, value in given.items():
-        if name != "mechanism" and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        if name not in ("mechanism", "neighbors") and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise DivulgeError.of("releases", "have numbers as parameters", f"{name!r} of {where}", repr(value)[:60])
     return kind(**given)
 

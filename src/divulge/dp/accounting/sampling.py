@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from divulge.dp.accounting.replaced import replaced
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.sampled import fixed_size, sampled
 from divulge.dp.mechanisms import SMALLEST, Mechanism
@@ -17,6 +18,8 @@ class PoissonSampled(Mechanism):
     """A mechanism on a Poisson sample: every record takes part with probability `rate`; one is added or removed.
 
     Where the two orders of a pair differ (`DistributionPair`) the record may be in either data set: both are taken.
+    With `neighbors="replaced"` a record is replaced by another, where `mechanism` is still about one more or less: two
+    records with opposite effects are the worst, and noise that has none such on record is bounded from above.
 
     Examples
     --------
@@ -24,27 +27,42 @@ class PoissonSampled(Mechanism):
     >>> removed, added = PoissonSampled(GaussianMechanism(1.0), 0.01).losses()
     >>> round(removed.delta(0.5), 9), round(added.delta(0.5), 9)
     (2.21e-07, 0.0)
+    >>> (replaced,) = PoissonSampled(GaussianMechanism(1.0), 0.01, neighbors="replaced").losses()
+    >>> round(replaced.delta(0.5), 9)
+    2.46e-07
 
     References
     ----------
-    Zhu, Dong, Wang, "Optimal Accounting of Differential Privacy via Characteristic Function", arXiv:2106.08567.
+    Zhu, Dong, Wang, "Optimal Accounting of Differential Privacy via Characteristic Function", arXiv:2106.08567; Lebeda,
+    Regehr, Kamath, Steinke, arXiv:2405.20769 (neighbors of one record replaced).
     """
 
     mechanism: Mechanism
     rate: float
+    neighbors: str = "removed"
 
     def __post_init__(self) -> None:
         given: Any = self.rate
         if not (isinstance(given, Real) and SMALLEST <= self.rate <= 1):
             raise DivulgeError.of("rate", f"be between {SMALLEST:g} and 1", "it", str(self.rate))
+        if self.neighbors not in ("removed", "replaced"):
+            raise DivulgeError.of("neighbors", "be 'removed' (or added) or 'replaced'", "it", repr(self.neighbors)[:40])
         _refuse(self.mechanism, FixedSizeSampled)
+        if isinstance(self.mechanism, PoissonSampled) and self.mechanism.neighbors != self.neighbors:
+            raise DivulgeError.of("neighbors", "be those of the sample inside", "they", repr(self.neighbors))
         if isinstance(self.mechanism, Shuffled):
             hint = "neighbors of shuffled reports differ in one replaced; a fixed size of them may be sampled."
             raise DivulgeError.of("mechanism", "be about records added or removed", "it", "shuffled reports", hint)
 
+    def __repr__(self) -> str:
+        told = f", neighbors={self.neighbors!r}" if self.neighbors == "replaced" else ""
+        return f"PoissonSampled(mechanism={self.mechanism!r}, rate={self.rate!r}{told})"
+
     def losses(self) -> tuple[PrivacyLoss, ...]:
         if isinstance(self.mechanism, PoissonSampled):  # a sample of a sample is one
-            return PoissonSampled(self.mechanism.mechanism, self.mechanism.rate * self.rate).losses()
+            return PoissonSampled(self.mechanism.mechanism, self.mechanism.rate * self.rate, self.neighbors).losses()
+        if self.neighbors == "replaced":
+            return (replaced(self.mechanism, self.rate),)
         base = self.mechanism.losses()
         removed = [sampled(loss, self.rate) for loss in base]  # the record is in the first data set of either order
         return tuple(loss for one in removed for loss in (one, one.reverse()))
@@ -96,6 +114,13 @@ class FixedSizeSampled(Mechanism):
         return tuple(
             fixed_size(sampled(base, rate), sampled(base.reverse(), rate).reverse()) for base in self.mechanism.losses()
         )
+
+
+def relation(subject: Any) -> str | None:
+    """Return which records neighbors differ in, "removed" or "replaced"; None where a mechanism leaves it open."""
+    if isinstance(subject, PoissonSampled):
+        return subject.neighbors
+    return "replaced" if isinstance(subject, (FixedSizeSampled, Shuffled)) else None
 
 
 def _refuse(mechanism: Any, kind: type) -> None:
