@@ -439,6 +439,10 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "composition",
         ),
         Term(
+            "report noisy max; permute-and-flip", "", ("dp.NoisyMax",), "Dwork, Roth; McKenna, Sheldon", "privacy-loss"
+        ),
+        Term("sparse vector; above threshold", "", ("dp.SparseVector",), "Lyu, Su, Li", "privacy-loss"),
+        Term(
             "amplification by shuffling; shuffle model; clones; privacy blanket; variation-ratio reduction",
             "",
             ("dp.Shuffled",),

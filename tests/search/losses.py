@@ -412,3 +412,42 @@ def _histogram(rows: list[Row]) -> dict[tuple[int, ...], mp.mpf]:
         key = tuple(sorted(reports))
         found[key] = found.get(key, mp.mpf(0)) + mp.fprod(row[y] for row, y in zip(rows, reports, strict=True))
     return found
+
+
+@case("NoisyMax", "SparseVector")
+def chosen_answers(rng: np.random.Generator) -> None:
+    """Two values, or one question, by integrals over the noise."""
+    scale, apart = float(rng.uniform(0.5, 4)), float(rng.uniform(0, 3))
+    noise = str(pick(rng, ["laplace", "exponential", "gumbel"]))
+    (loss,) = dv.dp.NoisyMax(scale, 1.0, noise).losses()
+    level = float(rng.uniform(0, loss.highest))
+    same("NoisyMax", loss.highest, 2 / mpf(scale), 1e-13)
+
+    def loses(gap: mp.mpf) -> mp.mpf:
+        """P(the first value, larger by the gap, is not named)."""
+        t = gap / mpf(scale)
+        if t < 0:
+            return 1 - loses(-gap)
+        return {
+            "laplace": mp.exp(-t) * (2 + t) / 4,
+            "exponential": mp.exp(-t) / 2,
+            "gumbel": 1 / (1 + mp.exp(t)),
+        }[noise]
+
+    laws = [[1 - loses(mpf(apart) + move), loses(mpf(apart) + move)] for move in (1, -1)]
+    for p, q in (laws, laws[::-1]):
+        at_least("NoisyMax", loss.delta(level) * (1 + 1e-12) + 1e-15, delta(p, q, mpf(level)))
+    threshold, answers = float(rng.uniform(0.5, 4)), int(rng.integers(1, 4))
+    (sparse,) = dv.dp.SparseVector(scale, answers, 1.0, threshold).losses()
+    same("SparseVector", sparse.highest, 1 / mpf(threshold) + 2 * answers / mpf(scale), 1e-13)
+    a, b = mpf(scale), mpf(threshold)
+
+    def exceeds(t: mp.mpf) -> mp.mpf:
+        """P(two Laplace variables add up to more than t)."""
+        if t < 0:
+            return 1 - exceeds(-t)
+        return (a * a * mp.exp(-t / a) - b * b * mp.exp(-t / b)) / (2 * (a * a - b * b))
+
+    if abs(a - b) > 1e-3:
+        laws = [[1 - exceeds(mpf(apart) + move), exceeds(mpf(apart) + move)] for move in (0.5, -0.5)]
+        at_least("SparseVector", sparse.delta(0.1) * (1 + 1e-12) + 1e-15, delta(laws[0], laws[1], mpf(0.1)))

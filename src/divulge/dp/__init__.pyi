@@ -15,7 +15,9 @@ from .mechanisms import DistributionPair as DistributionPair
 from .mechanisms import ExponentialMechanism as ExponentialMechanism
 from .mechanisms import GaussianMechanism as GaussianMechanism
 from .mechanisms import LaplaceMechanism as LaplaceMechanism
+from .mechanisms import NoisyMax as NoisyMax
 from .mechanisms import RandomizedResponse as RandomizedResponse
+from .mechanisms import SparseVector as SparseVector
 from .releases.growth import Growth as Growth
 from .releases.growth import leakage_growth as leakage_growth
 from .releases.joint import LeakageBounds as LeakageBounds

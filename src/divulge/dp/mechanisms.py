@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from divulge import exact
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
@@ -29,6 +30,10 @@ _MOST_ATOMS = 1_000_000
 
 _MOST_SIGMA = 20_000.0
 """The discrete Gaussian is summed term by term up to this standard deviation."""
+
+
+_NEARLY = 1e-5
+"""Scales this close count as one where the difference cancels: of a bound from below, in its tenth digit."""
 
 
 class Mechanism(Protocol):
@@ -228,6 +233,124 @@ class ExponentialMechanism(Mechanism):
         return (ExponentialLoss(self.epsilon),)
 
 
+SELECTING = ("laplace", "exponential", "gumbel")
+"""Noise with which the largest of many values is named."""
+
+
+@dataclass(frozen=True)
+class NoisyMax(Mechanism):
+    """Names the largest of many values with noise on each (report noisy max), however many they are.
+
+    Laplace and exponential noise of scale b, on values that each move by `sensitivity` s at most, leave a loss of at
+    most 2 s / b, or s / b where all move to the same side (`monotone`, as counts of records do). Exponential noise is
+    permute-and-flip, Gumbel noise the exponential mechanism e^(value / b), of which the losses lie in a range of that
+    width. From below the bounds are those of two values that are s apart, once to either side.
+
+    References
+    ----------
+    Dwork, Roth, "The Algorithmic Foundations of Differential Privacy", 2014, Claim 3.9; McKenna, Sheldon,
+    arXiv:2010.12603; Ding, Kifer, Sayed, Steinke, Wang, Xiao, Zhang, arXiv:2105.07260.
+
+    Examples
+    --------
+    >>> [NoisyMax(2.0, noise=noise).losses()[0].highest for noise in SELECTING]
+    [1.0, 1.0, 1.0]
+    >>> NoisyMax(2.0, monotone=True).losses()[0].highest
+    0.5
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+    noise: str = "laplace"
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        _positive(scale=self.scale, sensitivity=self.sensitivity)
+        _representable("scale", "sensitivity / scale", self.sensitivity / self.scale)
+        if self.noise not in SELECTING:
+            raise DivulgeError.unknown("noise", str(self.noise), SELECTING)
+        _said(monotone=self.monotone)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        moved = Fraction(self.sensitivity) / Fraction(self.scale) * (1 if self.monotone else 2)
+        if self.noise == "gumbel":
+            return (ExponentialLoss(exact.round_up(exact.arb(moved))),)
+        apart = float(moved) / 2
+        wrong = math.exp(-apart) / 2 if self.noise == "exponential" else _laplace_sum(apart, 1.0)
+        return (_pure(moved, _two_answers(wrong)),)
+
+
+@dataclass(frozen=True)
+class SparseVector(Mechanism):
+    """Says of a stream of questions which exceed a threshold, until `answers` did (sparse vector, above threshold).
+
+    The threshold gets Laplace noise of scale `threshold`, every question of scale `scale`: a loss of at most
+    s / threshold + 2 answers s / scale, or + answers s / scale where all questions move to the same side (`monotone`).
+    Without `threshold` it is the best share, scale / (2 answers)^(1/3), or / answers^(1/3). From below the bounds are
+    those of one question.
+
+    References
+    ----------
+    Lyu, Su, Li, "Understanding the Sparse Vector Technique for Differential Privacy", arXiv:1603.01699, Theorems 4, 5.
+
+    Examples
+    --------
+    >>> SparseVector(4.0, threshold=2.0).losses()[0].highest  # 1/2 + 2/4
+    1.0
+    """
+
+    scale: float
+    answers: int = 1
+    sensitivity: float = 1.0
+    threshold: float | None = None
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        _positive(scale=self.scale, sensitivity=self.sensitivity)
+        _representable("scale", "sensitivity / scale", self.sensitivity / self.scale)
+        _whole(1, _MOST_ATOMS, answers=self.answers)
+        _said(monotone=self.monotone)
+        if self.threshold is not None:
+            _positive(threshold=self.threshold)
+            _representable("threshold", "sensitivity / threshold", self.sensitivity / self.threshold)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        times = int(self.answers) * (1 if self.monotone else 2)
+        threshold = self.scale / times ** (1 / 3) if self.threshold is None else self.threshold
+        moved = Fraction(self.sensitivity) * (1 / Fraction(threshold) + times / Fraction(self.scale))
+        ratio = threshold / self.scale
+        return (_pure(moved, _two_answers(_laplace_sum(self.sensitivity / self.scale / 2, ratio))),)
+
+
+def _said(**values: Any) -> None:
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise DivulgeError.of(name, "be True or False", "it", repr(value)[:40])
+
+
+def _pure(epsilon: Fraction, below: AtomicLoss) -> AtomicLoss:
+    """Return randomized response, which dominates whatever has losses up to epsilon."""
+    largest = exact.round_up(exact.arb(epsilon))
+    odds = math.exp(-largest)
+    p = np.array([odds, 1.0]) / (1.0 + odds)
+    losses = np.array([-largest, largest])
+    return AtomicLoss(losses, p, p[::-1], pair=_PAIR, known=Known.DOMINATING, below=below, stated=epsilon)
+
+
+def _two_answers(wrong: float) -> AtomicLoss:
+    """Return the loss of one of two answers that is wrong so often, on either of two data sets."""
+    p = np.array([wrong, 1.0 - wrong])
+    loss = math.log1p(-wrong) - math.log(wrong)
+    return AtomicLoss(np.array([-loss, loss]), p, p[::-1], pair=_PAIR, known=Known.SENSITIVITY)
+
+
+def _laplace_sum(t: float, ratio: float) -> float:
+    """Return P(X + a Y > t), X and Y standard Laplace and independent: (e^-t - a^2 e^(-t / a)) / (2 (1 - a^2))."""
+    if abs(ratio - 1) > _NEARLY:
+        return (math.exp(-t) - ratio**2 * math.exp(-t / ratio)) / (2 * (1 - ratio**2))
+    return math.exp(-t) * (2 + t) / 4
+
+
 @dataclass(frozen=True)
 class DistributionPair(Mechanism):
     """Draws from `p` on one data set and from `q` on its neighbor: any two continuous scipy.stats distributions.
@@ -272,5 +395,7 @@ MECHANISMS: dict[str, Any] = {
     "discrete-laplace": DiscreteLaplaceMechanism,
     "randomized-response": RandomizedResponse,
     "exponential": ExponentialMechanism,
+    "noisy-max": NoisyMax,
+    "sparse-vector": SparseVector,
 }
 """Name -> mechanism; the fields of the mechanism are its parameters."""

@@ -14,7 +14,8 @@ def command(
         str,
         typer.Argument(
             metavar="MECHANISM",
-            help="gaussian, laplace, discrete-gaussian, discrete-laplace, randomized-response or exponential.",
+            help="gaussian, laplace, discrete-gaussian, discrete-laplace, randomized-response, exponential, "
+            "noisy-max or sparse-vector.",
         ),
     ],
     goal: Annotated[

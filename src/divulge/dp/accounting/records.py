@@ -27,6 +27,9 @@ SAMPLED: dict[tuple[str, ...], Any] = {
 }
 """Parameters that any mechanism may have besides its own -> what they make of it."""
 
+_OTHER = ("mechanism", "neighbors", "noise", "monotone")
+"""Parameters that are no numbers; their mechanisms check them."""
+
 CURVE = (1e-3, 1e-6, 1e-9)
 """The deltas at which epsilon is told when none is asked for."""
 
@@ -84,7 +87,7 @@ def _filled(kind: Any, given: dict[str, Any], where: str) -> Any:
         condition = f"have the parameters {wanted}"
         raise DivulgeError.of("releases", condition, f"{wrong[0]!r} of {where}", "unknown or missing")
     for name, value in given.items():
-        if name not in ("mechanism", "neighbors") and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        if name not in _OTHER and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise DivulgeError.of("releases", "have numbers as parameters", f"{name!r} of {where}", repr(value)[:60])
     return kind(**given)
 
