@@ -441,6 +441,8 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term(
             "report noisy max; permute-and-flip", "", ("dp.NoisyMax",), "Dwork, Roth; McKenna, Sheldon", "privacy-loss"
         ),
+        Term("fully adaptive composition", "", ("dp.Filter",), "Rogers et al.; Whitehouse et al.", "composition"),
+        Term("single-epoch tree aggregation", "", ("dp.TreeAggregation",), "Kairouz et al.", "composition"),
         Term("sparse vector; above threshold", "", ("dp.SparseVector",), "Lyu, Su, Li", "privacy-loss"),
         Term(
             "amplification by shuffling; shuffle model; clones; privacy blanket; variation-ratio reduction",

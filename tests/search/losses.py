@@ -451,3 +451,23 @@ def chosen_answers(rng: np.random.Generator) -> None:
     if abs(a - b) > 1e-3:
         laws = [[1 - exceeds(mpf(apart) + move), exceeds(mpf(apart) + move)] for move in (0.5, -0.5)]
         at_least("SparseVector", sparse.delta(0.1) * (1 + 1e-12) + 1e-15, delta(laws[0], laws[1], mpf(0.1)))
+
+
+@case("TreeAggregation", "Filter")
+def on_the_way(rng: np.random.Generator) -> None:
+    """Levels of a tree counted by halving, and how many Gaussian releases fit, by the exact square of each."""
+    steps, levels = int(rng.integers(1, 10**6)), 0
+    rest = steps
+    while rest:
+        levels, rest = levels + 1, rest // 2
+    sigma = float(rng.uniform(0.5, 50))
+    (loss,) = dv.dp.TreeAggregation(sigma, steps).losses()
+    same("TreeAggregation", loss.mean(), levels / (2 * mpf(sigma) ** 2), 1e-13)
+    rho = float(10 ** rng.uniform(-4, 1))
+    left, mechanism = dv.dp.Filter(f"zcdp={rho!r}"), dv.dp.GaussianMechanism(sigma)
+    most = int(mpf(rho) * 2 * mpf(sigma) ** 2 * (1 - mp.mpf(10) ** -12))
+    same("bound", left.bound, rho, 1e-15)
+    assert not left.fits((mechanism, most + 2))
+    if most:
+        assert left.fits((mechanism, most))
+        same("spent", left.then((mechanism, most)).spent, most / (2 * mpf(sigma) ** 2), 1e-12)

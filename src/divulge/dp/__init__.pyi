@@ -8,6 +8,7 @@ from .accounting.promises import ZcdpRelease as ZcdpRelease
 from .accounting.sampling import FixedSizeSampled as FixedSizeSampled
 from .accounting.sampling import PoissonSampled as PoissonSampled
 from .calibrate import Hits as Hits
+from .filters import Filter as Filter
 from .loss.pair import PrivacyLoss as PrivacyLoss
 from .mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
 from .mechanisms import DiscreteLaplaceMechanism as DiscreteLaplaceMechanism
@@ -18,6 +19,7 @@ from .mechanisms import LaplaceMechanism as LaplaceMechanism
 from .mechanisms import NoisyMax as NoisyMax
 from .mechanisms import RandomizedResponse as RandomizedResponse
 from .mechanisms import SparseVector as SparseVector
+from .mechanisms import TreeAggregation as TreeAggregation
 from .releases.growth import Growth as Growth
 from .releases.growth import leakage_growth as leakage_growth
 from .releases.joint import LeakageBounds as LeakageBounds

@@ -101,6 +101,41 @@ class GaussianMechanism(Mechanism):
 
 
 @dataclass(frozen=True)
+class TreeAggregation(Mechanism):
+    """Releases all running sums of `steps` numbers, each record in one of them, from a binary tree with Gaussian noise.
+
+    A record is in one leaf, and so in no more than floor(log2 steps) + 1 sums of the tree, each of which it moves by
+    `sensitivity` at most and which have noise N(0, sigma^2): together a Gaussian mechanism of that many times the
+    squared sensitivity, also where later numbers depend on what was released. For one pass over the records (a single
+    epoch); several are as many releases.
+
+    References
+    ----------
+    Dwork, Naor, Pitassi, Rothblum, 2010; Kairouz, McMahan, Song, Thakkar, Thakurta, Xu, arXiv:2103.00039.
+
+    Examples
+    --------
+    >>> (loss,) = TreeAggregation(sigma=3.0, steps=256).losses()  # 9 levels
+    >>> round(loss.mu, 12)
+    1.0
+    """
+
+    sigma: float
+    steps: int
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(sigma=self.sigma, sensitivity=self.sensitivity)
+        _representable("sigma", "sensitivity / sigma", self.sensitivity / self.sigma)
+        _whole(1, 1 << 53, steps=self.steps)
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        levels, one = int(self.steps).bit_length(), Fraction(self.sensitivity) / Fraction(self.sigma)
+        mu = exact.round_up(exact.arb(levels).sqrt() * exact.arb(one))
+        return (GaussianLoss(mu, known=Known.SENSITIVITY),)
+
+
+@dataclass(frozen=True)
 class LaplaceMechanism(Mechanism):
     """Adds Laplace noise of scale b (standard deviation sqrt(2) b) to a query of L1 sensitivity `sensitivity`.
 

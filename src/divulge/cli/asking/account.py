@@ -32,10 +32,10 @@ def command(
 
     RELEASES is a list such as [{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 1000}]; a CSV table
     has a column for each parameter. Mechanisms: gaussian, laplace, discrete-gaussian, discrete-laplace,
-    randomized-response, exponential, noisy-max, sparse-vector, channel (with "file"), adp, zcdp, renyi, shuffled ("n"
-    reports of which each is "local"-LDP, to whoever trusts the shuffler and that all take part); "rate" samples the
-    records (Poisson), "sample" and "population" draw so many. Of adp, zcdp, renyi and shuffled only the promise is
-    known: no bounds from below.
+    randomized-response, exponential, noisy-max, sparse-vector, tree-aggregation, channel (with "file"), adp, zcdp,
+    renyi, shuffled ("n" reports of which each is "local"-LDP, to whoever trusts the shuffler and that all take part);
+    "rate" samples the records (Poisson), "sample" and "population" draw so many. Of adp, zcdp, renyi and shuffled only
+    the promise is known: no bounds from below.
     """
     from divulge.dp.accounting.records import from_records, summary
     from divulge.files import read_channel, read_records

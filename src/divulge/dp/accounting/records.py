@@ -7,7 +7,7 @@ from typing import Any
 from divulge.dp.accounting.composition import Composition, compose
 from divulge.dp.accounting.promises import AdpRelease, RenyiRelease, ZcdpRelease
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
-from divulge.dp.mechanisms import MECHANISMS
+from divulge.dp.mechanisms import MECHANISMS, TreeAggregation
 from divulge.dp.shuffling.shuffled import Shuffled
 from divulge.errors import DivulgeError
 from divulge.units import Unit, nats_per
@@ -17,6 +17,7 @@ KINDS: dict[str, Any] = {
     "adp": AdpRelease,
     "zcdp": ZcdpRelease,
     "renyi": RenyiRelease,
+    "tree-aggregation": TreeAggregation,
     "shuffled": Shuffled,
 }
 """Name of a release -> its class; the fields of the class are the parameters of the record."""
