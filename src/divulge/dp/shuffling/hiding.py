@@ -9,7 +9,7 @@ probability sum b, whoever is changed, and the adversary may know who did not. O
 so three points and the origin stand for all: (p, 1), (1, p), each with probability alpha = TV / (p - 1), and (m, m)
 with (1 - alpha (p + 1)) / m, where p is the largest ratio and m makes room for the points between. This is the
 variation-ratio reduction (Wang et al., arXiv:2304.05007) with the reports in which P and Q agree kept apart: where
-these are counted among all that the others may say, as there, delta comes out below that of some mechanisms. More total
+these are counted among all that the others may say, delta can come out below that of a mechanism. More total
 variation is one more such spread: of all eps-DP mechanisms randomized response, where alpha = 1 / (p + 1) and no
 reports agree, has the largest delta, which is the bound of Feldman, McMillan and Talwar (arXiv:2208.04591).
 """
