@@ -12,12 +12,13 @@ import divulge as dv
 from divulge.cli.main import app
 from divulge.dp.accounting.records import KINDS, SAMPLED
 
-GOOD: dict[str, float] = {"sigma": 10, "sensitivity": 1, "scale": 10, "epsilon": 1, "n": 3, "delta": 1e-6, "rho": 0.1,
-                          "alpha": 2, "rate": 0.5, "sample": 2, "population": 9}  # fmt: skip
+GOOD: dict[str, Any] = {"sigma": 10, "sensitivity": 1, "scale": 10, "epsilon": 1, "n": 3, "delta": 1e-6, "rho": 0.1,
+                          "alpha": 2, "rate": 0.5, "sample": 2, "population": 9,
+                        "neighbors": "removed"}  # fmt: skip
 BAD: tuple[Any, ...] = (-1, 0, 1.5, 2, 1e-320, 1e308, 1e18, 2**70, 10**400, float("nan"), float("inf"), float("-inf"))
 
 
-def usual(kind: Any) -> dict[str, float]:
+def usual(kind: Any) -> dict[str, Any]:
     """Return parameters of a mechanism that are fine."""
     return {one.name: GOOD.get(one.name, 1) for one in fields(kind) if one.default is MISSING}
 

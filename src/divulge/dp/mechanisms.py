@@ -5,6 +5,7 @@ Each answers `losses()`: the losses of a dominating set of ordered pairs of neig
 """
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -373,7 +374,8 @@ def _pure(epsilon: Fraction, below: AtomicLoss) -> AtomicLoss:
 
 
 def _two_answers(wrong: float) -> AtomicLoss:
-    """Return the loss of one of two answers that is wrong so often, on either of two data sets."""
+    """Return the loss of one of two answers that is wrong so often on either data set, which is more than never."""
+    wrong = max(wrong, sys.float_info.min)
     p = np.array([wrong, 1.0 - wrong])
     loss = math.log1p(-wrong) - math.log(wrong)
     return AtomicLoss(np.array([-loss, loss]), p, p[::-1], pair=_PAIR, known=Known.SENSITIVITY)
