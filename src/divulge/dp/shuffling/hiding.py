@@ -15,6 +15,7 @@ reports agree, has the largest delta, which is the bound of Feldman, McMillan an
 """
 
 import math
+import sys
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -48,7 +49,7 @@ class Hiding:
     def of(cls, local: Any) -> "Hiding":
         """Return the numbers of a mechanism, a channel, or an epsilon alone."""
         if is_number(local):
-            return cls.worst(_bounded(float(local)))
+            return cls.worst(_bounded(float(min(local, sys.float_info.max))))
         if isinstance(local, RandomizedResponse):
             p = _odds(_bounded(local.epsilon))
             share = 1 / (p + local.categories - 1)
