@@ -150,6 +150,7 @@ def command(place: Place, line: list[str], out: int, err: int) -> Callable[[], N
         for name in [name for name in os.environ if name.startswith(("DIVULGE", "XDG"))]:
             del os.environ[name]
         os.environ |= {"HOME": str(place.home), "TMPDIR": str(place.temporary), "DIVULGE_TRACEBACK": "1"}
+        sys.dont_write_bytecode = True  # a write that is cut short would leave compiled code that no process can read
         tempfile.tempdir = None
         sys.argv = ["divulge", *line]
         from divulge.__main__ import main
