@@ -7,6 +7,7 @@ import numpy as np
 
 from divulge.designing.polytope.limits import Limits, limits_of
 from divulge.designing.polytope.utilities import SUBCONVEX, Function, SubConvex, custom
+from divulge.designing.utility import Utility
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 
@@ -17,7 +18,7 @@ ROOM = 1 + 2.0**-40
 """For the rounding of sums of a few doubles, as in the other bounds of designs."""
 
 
-def chord_bound(*guarantees: Any, utility: Any = "mutual-information") -> float:
+def chord_bound(*guarantees: Any, utility: Utility = "mutual-information") -> float:
     r"""Return an upper bound on a convex f-information of every channel that keeps the guarantees, under every prior.
 
     Lifts lie in [B, A] and are 1 on average, and f lies below its chord: E f(v) <= q f(A) + (1 - q) f(B) with

@@ -36,6 +36,7 @@ from divulge.designing.supports.correlated import About, Informed
 from divulge.designing.supports.faces import best_within
 from divulge.designing.supports.given_outcomes import Task, on_alphabet
 from divulge.designing.supports.two_outcomes import MOST, best_pair
+from divulge.designing.utility import Utility
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
@@ -70,7 +71,7 @@ _RAREST = 1e-300
 def design(
     prior: Any,
     *guarantees: Any,
-    utility: Any = "mutual-information",
+    utility: Utility = "mutual-information",
     outcomes: Iterable[Hashable] | OwnNames | str | None = None,
     forbidden: Iterable[tuple[Hashable, Hashable]] = (),
     protect: Any = None,

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache, wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from divulge import __version__
 from divulge.errors import DivulgeError, did_you_mean
@@ -23,6 +23,9 @@ from divulge.model.record import Record
 from divulge.model.shown import printable_json
 from divulge.releasing.options import EngineName, Option, read, require_kind, written
 from divulge.units import Unit, nats_per
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 FORMAT = "divulge request 1"
 
@@ -410,15 +413,15 @@ class Request(Recording, Writing, Reading, Protecting):
         return repr(plain[0] if several else plain)
 
 
-def asking(action: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def asking(action: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Give a function that ends in **options the signature of the request for an action.
 
     Its options are those of the record, and stand in no other place.
     """
 
-    def door(function: Callable[..., Any]) -> Callable[..., Any]:
+    def door(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
-        def called(*given: Any, **options: Any) -> Any:
+        def called(*given: P.args, **options: P.kwargs) -> R:
             return function(*given, **options)
 
         made: type[Request] = late(ACTIONS[action])  # pyright: ignore[reportAssignmentType]

@@ -14,6 +14,7 @@ from divulge.designing.design import design
 from divulge.designing.result import Design
 from divulge.designing.tradeoff.comparison import best_of
 from divulge.designing.tradeoff.families import FAMILIES
+from divulge.designing.utility import Utility
 from divulge.errors import DivulgeError
 from divulge.extras import drawable, legend, require
 from divulge.guarantees.catalog import kind_named
@@ -87,7 +88,7 @@ def least_epsilon(
     *others: Any,
     at_least: float | None = None,
     at_most: float | None = None,
-    utility: Any = "mutual-information",
+    utility: Utility = "mutual-information",
     tolerance: float = 1e-7,
     **options: Any,
 ) -> LeastEpsilon:
@@ -260,7 +261,7 @@ def frontier(
     kind: type[Guarantee] | str,
     epsilons: Iterable[float],
     *others: Any,
-    utility: Any = "mutual-information",
+    utility: Utility = "mutual-information",
     named: Iterable[str] | None = None,
     **options: Any,
 ) -> Frontier:
