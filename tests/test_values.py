@@ -30,6 +30,9 @@ MADE: dict[str, Callable[[str], Any]] = {
     "LowerBounded": lambda p: dv.measures.LowerBounded(3, "1/4" if p == "1/2" else "1/5"),
     "L1Ball": lambda p: dv.measures.L1Ball(joint(p).prior, "1/2"),
     "Polytope": lambda p: dv.measures.Polytope([[1, -1, 0]], [0 if p == "1/2" else 0.5]),
+    "ConvexHull": lambda p: dv.measures.ConvexHull(
+        [[1, 0, 0], ["1/4", "1/2" if p == "1/2" else "1/4", "1/4" if p == "1/2" else "1/2"]]
+    ),
     "Robust": lambda p: dv.measures.L1Ball(joint(p).prior, "1/8").pml(ROWS),
     "Attack": lambda p: dv.worst_gain(joint(p), 0),
     "Attack on a function": lambda p: dv.worst_function(joint(p), 0),

@@ -94,6 +94,30 @@ def test_a_polytope_gives_the_same_as_the_closed_forms() -> None:
         dv.measures.Polytope(-np.eye(2), [-0.7, -0.7])
 
 
+@pytest.mark.parametrize("seed", range(few(20)))
+def test_a_convex_hull_is_as_bad_as_its_corners_and_all_that_is_between(seed: int) -> None:
+    """Against the ratio corner by corner in fractions; no mixture is above it."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(2, 5)), int(rng.integers(1, 6))
+    counts = rng.integers(0, 4, size=(k, n)) + np.eye(n, dtype=int)[rng.integers(0, n, k)]
+    rows = [[F(int(v), int(sum(row))) for v in row] for row in counts]
+    noise = [[F(int(v), int(sum(row))) for v in row] for row in rng.integers(1, 6, size=(n, 3))]
+    hull, there = dv.measures.ConvexHull(rows), counts.any(axis=0)
+    q = [[sum(p * c[y] for p, c in zip(row, noise, strict=True)) for y in range(3)] for row in rows]
+    tops = [max(c[y] for c, may in zip(noise, there, strict=True) if may) for y in range(3)]
+    assert hull.possible().tolist() == there.tolist()
+    assert hull.lift(noise) == max(top / min(row[y] for row in q) for y, top in enumerate(tops))
+    floats = dv.measures.ConvexHull([[float(v) for v in row] for row in rows])
+    assert floats.lift(noise) == pytest.approx(float(hull.lift(noise)), rel=1e-12)
+    for weights in rng.dirichlet(np.ones(k), 20):
+        joint = dv.Joint(weights @ floats.corners / (weights @ floats.corners).sum(), dv.Channel(noise).floats)
+        assert dv.pml(joint).max() <= hull.pml(noise).max() + 1e-12
+        assert dv.pmc(joint).max() <= hull.pmc(noise).max() + 1e-12
+    ends = [min(c[y] for c, may in zip(noise, there, strict=True) if may) for y in range(3)]
+    least = max(max(row[y] for row in q) / low for y, low in enumerate(ends))
+    assert hull.pmc(noise).max() == pytest.approx(math.log(least), abs=1e-12)
+
+
 def test_a_secret_that_no_prior_allows_does_not_count() -> None:
     channel = dv.Channel([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]])
     without = dv.measures.Polytope([[0.0, 0.0, 1.0]], [0.0])
@@ -213,6 +237,10 @@ def test_an_exact_empty_set_is_refused() -> None:
         (lambda: dv.measures.Polytope([[1.0]], [0.0, 0.0]), "matrix"),
         (lambda: dv.measures.Polytope([["a"]], [0.0]), "matrix"),
         (lambda: dv.measures.LowerBounded(0, 0.1), "secrets"),
+        (lambda: dv.measures.ConvexHull([[0.5, 0.6]]), "corners"),
+        (lambda: dv.measures.ConvexHull([[0.5, -0.5]]), "corners"),
+        (lambda: dv.measures.ConvexHull(np.zeros((0, 2))), "corners"),
+        (lambda: dv.measures.ConvexHull([[0.5, 0.5]], ["a"]), "secrets"),
     ],
 )
 def test_bad_sets_are_refused(make: object, word: str) -> None:

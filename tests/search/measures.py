@@ -339,7 +339,7 @@ def envelope(rng: np.random.Generator) -> None:
         between("tail_envelope", found.lower - 2e-6, min(-best.fun, 1.0), found.upper + 2e-6, 1e-5)
 
 
-@case("L1Ball", "LowerBounded", "Polytope", "Robust")
+@case("ConvexHull", "L1Ball", "LowerBounded", "Polytope", "Robust")
 def robust(rng: np.random.Generator) -> None:
     """No prior of a set exceeds the robust value, and one of its vertices reaches it."""
     d = drawn(rng, most=4, form=str(pick(rng, ["float", "exact"])), zeros=False, positive_prior=True)
@@ -367,4 +367,6 @@ def robust(rng: np.random.Generator) -> None:
         ball = dv.measures.L1Ball(center, 0.1)
         at_least(f"L1Ball.{name}", getattr(ball, name)(channel).max() + 1e-13, max(of(d).values()), 1e-12)
         cube = dv.measures.Polytope(-np.eye(n), [-least] * n)
+        hull = dv.measures.ConvexHull([[float(v) for v in corner] for corner in corners])
+        same(f"ConvexHull.{name}", getattr(hull, name)(channel).max(), got, 1e-9, 1e-13)
         same(f"Polytope.{name}", getattr(cube, name)(channel).max(), got, 1e-8, 1e-12)

@@ -323,7 +323,7 @@ def whom_releases_protect(rng: np.random.Generator) -> None:
         same("ldp of a row", spent, len(kinds) * mp.log(3), 1e-9)
 
 
-@case("L1Ball", "LowerBounded", "Polytope", "Robust", "Profile", "DensityBounds", "Capacity")
+@case("ConvexHull", "L1Ball", "LowerBounded", "Polytope", "Robust", "Profile", "DensityBounds", "Capacity")
 def parts_of_measures(rng: np.random.Generator) -> None:
     d = drawn(rng, most=4, zeros=False, positive_prior=True, form=str(pick(rng, ["float", "exact"])))
     n, channel, joint = len(d.rows), d.channel(), d.joint()
@@ -354,6 +354,9 @@ def parts_of_measures(rng: np.random.Generator) -> None:
     sets = {
         "ball": dv.measures.L1Ball(center, Fraction(radius) if d.form == "exact" else radius),
         "bounded": dv.measures.LowerBounded(n, Fraction(1, 3 * n)),
+        "hull": dv.measures.ConvexHull(
+            [[Fraction(1, 3 * n) + (Fraction(2, 3) if i == j else 0) for j in range(n)] for i in range(n)]
+        ),
         "polytope": dv.measures.Polytope(
             [[-1 if i == j else 0 for j in range(n)] for i in range(n)], [Fraction(-1, 3 * n)] * n
         ),

@@ -318,6 +318,20 @@ def merged(rng: np.random.Generator) -> None:
         at_most(name, value, before[name] * (1 + 1e-12) + 1e-12)
 
 
+@case("Assessment", "ConvexHull")
+def believed(rng: np.random.Generator) -> None:
+    """The corners are the shares in the groups, counted row by row, each once."""
+    table = drawn(rng)
+    values = sorted(set(table["s"]))
+    inside: dict[int, list[int]] = {}
+    for a, s in zip(table["a"], table["s"], strict=True):
+        inside.setdefault(a, []).append(s)
+    shares = {tuple(F(rows.count(s), len(rows)) for s in values) for rows in inside.values()}
+    found = dv.assess(pa.table(table), ["a"], "s").posteriors
+    assert list(found.secrets) == values
+    assert sorted(map(tuple, found.corners.tolist())) == sorted(shares)
+
+
 @case("Assessment")
 def not_merged(_: np.random.Generator) -> None:
     """The examples of what can rise: the mean of pml, and the rows in groups that break a bound on lifts."""

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction as F
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +250,63 @@ def test_who_sees_group_and_perturbed_value_learns_at_most_the_sum(seed: int) ->
             after = F(weights.get(s, F(0)), sum(weights.values(), F(0)))
             assert both.lift[i, j] == after / F(table["s"].count(s), n)
     assert both.lift.max() <= found.lift * ratio
+
+
+@pytest.mark.parametrize("seed", range(few(12)))
+def test_a_channel_for_all_posteriors_keeps_its_guarantee_in_every_group(seed: int) -> None:
+    """By Bayes' rule in fractions, group by group; for who knows fewer columns; and with one bound for both."""
+    rng = np.random.default_rng(seed)
+    table = people(rng, int(rng.integers(8, 40)), 2, 3)
+    found = dv.assess(pa.table(table), ["a", "b"], "s")
+    if len(found.by_group.values) < 2:
+        return
+    made = dv.design(found.posteriors, "lip=0.4", utility="hamming")
+    entries = [[F(v) for v in row] for row in made.channel.floats.tolist()]
+    whole, most = dv.Channel(entries, made.channel.secrets, made.channel.outcomes), math.exp(0.4) * (1 + 1e-12)
+    c = dict(zip(whole.secrets, whole.matrix.tolist(), strict=True))
+    for known in ([], ["a"], ["b"], ["a", "b"]):
+        for rows in groups(table, known).values():
+            for y in range(whole.shape[1]):
+                mean = F(sum(c[s][y] for s in rows), len(rows))
+                for s in set(rows):
+                    assert float(c[s][y] / mean) <= most
+                    assert float(mean / c[s][y]) <= most
+    assert float(found.then(whole).lift.max()) <= float(found.lift) * most
+
+
+def test_a_channel_for_the_table_breaks_inside_a_group_where_one_for_all_groups_does_not() -> None:
+    table = pa.table({"a": [0] * 6 + [1] * 6, "s": list("xxxxxy") + list("yyyyyx")})
+    found = dv.assess(table, "a", "s")
+    alone = dv.design(found.joint.prior, "pml=0.3", utility="hamming").channel
+    both = dv.design(found.posteriors, "pml=0.3", utility="hamming").channel
+    for channel, holds in ((alone, False), (both, True)):
+        inside = dv.Joint(dv.Prior(["5/6", "1/6"], ["x", "y"]), channel)
+        assert bool(dv.PML(0.3).holds_for(inside)) is holds
+
+
+@pytest.mark.parametrize("rows", ["xy", "xxy", "xyz", "xxyz"])
+def test_who_counts_a_group_and_sees_everybodys_release_learns_twice_the_epsilon_at_most(rows: str) -> None:
+    """All ways in which the values may stand in the rows are listed; for two rows the bound is attained."""
+    ratio, values = F(3), sorted(set("xy" + rows))
+    noise = dv.mechanisms.randomized_response(values, ratio=ratio)
+    c = {(s, y): noise.matrix[i, j] for i, s in enumerate(values) for j, y in enumerate(noise.outcomes)}
+    orders, most = set(permutations(rows)), F(0)
+    for said in product(values, repeat=len(rows)):
+        weight = {s: F(0) for s in values}
+        for order in orders:
+            weight[order[0]] += math.prod((c[pair] for pair in zip(order, said, strict=True)), start=F(1))
+        for s, other in permutations(sorted(set(rows)), 2):
+            changed = weight[s] / weight[other] / F(rows.count(s), rows.count(other))
+            assert changed <= ratio**2
+            most = max(most, changed)
+    assert most > ratio  # more than the release of the row itself can do
+    assert most == ratio**2 or len(rows) > 2
+    # who takes rows to be drawn from the shares of the group learns from the others' releases nothing
+    q = {s: F(rows.count(s), len(rows)) for s in values}
+    for said in product(values, repeat=2):
+        weight = {s: q[s] * c[s, said[0]] * sum(q[t] * c[t, said[1]] for t in values) for s in values}
+        alone = {s: q[s] * c[s, said[0]] for s in values}
+        assert all(weight[s] * sum(alone.values()) == alone[s] * sum(weight.values()) for s in values)
 
 
 WRONG: Any = ("x", None)

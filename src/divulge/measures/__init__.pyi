@@ -38,6 +38,7 @@ from .pointwise.tails import envelope_quantile as envelope_quantile
 from .pointwise.tails import tail_envelope as tail_envelope
 from .profiles import Profile as Profile
 from .profiles import profile as profile
+from .robust import ConvexHull as ConvexHull
 from .robust import L1Ball as L1Ball
 from .robust import LowerBounded as LowerBounded
 from .robust import Polytope as Polytope

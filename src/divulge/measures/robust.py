@@ -21,7 +21,7 @@ from divulge.measures.pointwise.density import DensityBounds, log_ratio
 from divulge.model import labels as _labels
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
-from divulge.model.entries import entries
+from divulge.model.entries import entries, normalized
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
@@ -435,6 +435,74 @@ class Polytope(PriorSet):
         [False, True, True]
         """
         return self._allowed(0.0 if exact.is_exact(self.matrix) else 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexHull(PriorSet):
+    """All mixtures of given priors: a credal set by its extreme points.
+
+    Of the posteriors of all groups of a table it holds what somebody believes who knows all of the columns, some or
+    none.
+
+    Attributes
+    ----------
+    corners : array of shape (K, N), each row a prior
+        Fractions make the set exact. Rows that are mixtures of others do no harm.
+    secrets : labels, optional
+
+    Examples
+    --------
+    >>> two = ConvexHull([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> two.lift([["2/3", "1/3"], ["1/3", "2/3"]])  # at outcome 0, under (1/4, 3/4): (2/3) / (5/12)
+    Fraction(8, 5)
+    """
+
+    corners: Any
+    secrets: Any = None
+
+    def __post_init__(self) -> None:
+        rows = entries(self.corners, "corners", 2, lambda i: f"row {i}")
+        if not all(rows.shape):
+            raise DivulgeError.of(
+                "corners", "have shape (K, N) with at least one prior", "it", f"of shape {rows.shape}"
+            )
+        rows = normalized(rows, "corners", lambda i: "have rows that sum to" if i < 0 else f"row {i} sums to")
+        object.__setattr__(self, "corners", rows)
+        object.__setattr__(self, "secrets", _labels.alphabet(self.secrets, rows.shape[1], "secrets"))
+
+    def possible(self) -> np.ndarray:
+        """Return which secrets some corner allows.
+
+        Examples
+        --------
+        >>> ConvexHull([[1, 0, 0], [0, 1, 0]]).possible().tolist()
+        [True, True, False]
+        """
+        return (self.corners > 0).any(axis=0)
+
+    def least(self, values: np.ndarray) -> np.ndarray:
+        """Return the corner with the least mean of `values`, the first of those that tie up to rounding.
+
+        Examples
+        --------
+        >>> ConvexHull([[0.5, 0.5], [0.25, 0.75]]).least(np.array([1.0, 2.0])).tolist()
+        [0.5, 0.5]
+        """
+        near = self._near(exact.as_floats(values))
+        if exact.is_exact(self.corners, values):
+            means: Any = [sum(p * v for p, v in zip(row, values.tolist(), strict=True)) for row in near.tolist()]
+            return near[means.index(min(means))].copy()
+        means = exact.as_floats(near) @ exact.as_floats(values)
+        return near[first_smallest(means, relative=LAST_BITS, absolute=0.0)].copy()
+
+    def _near(self, values: np.ndarray) -> np.ndarray:
+        """Return the corners of which rounding leaves open whether they have the least mean, in their order."""
+        means = self._floats @ values
+        return self.corners[means <= means.min() + len(values) * LAST_BITS * float(np.abs(values).max(initial=0.0))]
+
+    @cached_property
+    def _floats(self) -> np.ndarray:
+        return exact.as_floats(self.corners)
 
 
 def _signed(values: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.catalog import as_guarantees
 from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.measures.robust import ConvexHull
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
@@ -261,11 +262,43 @@ class Assessment(Tabled, Record):
             )  # fmt: skip
         return reduction.joint_of(groups, np.arange(len(groups)))
 
+    @cached_property
+    def posteriors(self) -> ConvexHull:
+        """What is believed of the secret in the groups, and all mixtures of it, exact.
+
+        Who knows all known columns of a person believes what its group says; who knows fewer, or none, believes a
+        mixture. A channel that is designed for all of these keeps its guarantee for each: the lift of `then` is at
+        most that of the groups times the promised one.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from divulge import assess, design
+        >>> people = pa.table({"age": [1] * 4 + [2] * 4, "ill": list("aaabaabb")})
+        >>> found = assess(people, known="age", secret="ill")
+        >>> made = design(found.posteriors, "pml=0.3", utility="hamming")
+        >>> bool(found.posteriors.pml(made.channel).max() <= 0.3)
+        True
+        """
+        groups = self._sensitive
+        entries = len(groups) * len(groups.values)
+        if entries > MOST_ENTRIES:
+            raise DivulgeError.of(
+                "table", f"have at most {MOST_ENTRIES:,} pairs of group and value for the beliefs in its groups", "it",
+                f"with {entries:,}", "coarsen it first.",
+            )  # fmt: skip
+        counts = groups.dense()
+        counts = np.unique(counts // np.gcd.reduce(counts, axis=1)[:, None], axis=0)
+        rows = [[Fraction(n, sum(row)) for n in row] for row in counts.tolist()]
+        return ConvexHull(rows, groups.values)
+
     def then(self, channel: Any) -> Joint:
         """Return the joint of the secret and (group, value released by a channel), exact where the channel is.
 
         One bound holds for both, i(s; g, y) = i(s; g) + log C(y | s) / sum_t q_t C(y | t): the largest lift is at most
-        that of the groups times e^epsilon of the channel's LDP, and what a group rules out stays ruled out.
+        that of the groups times e^epsilon of the channel's LDP, and what a group rules out stays ruled out. What others
+        release adds nothing where rows are drawn from the shares of their group. Who knows how many rows of the group
+        have each value, and sees what all of them release, may see odds change by up to e^(2 epsilon).
 
         Examples
         --------

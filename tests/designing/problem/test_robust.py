@@ -21,10 +21,13 @@ SIZE = 4
 BALL = dv.measures.L1Ball(["1/2", "1/4", "1/8", "1/8"], "1/10")
 FLOOR = dv.measures.LowerBounded(SIZE, 0.1)
 ORDERED = dv.measures.Polytope([[-1, 1, 0, 0], [0, -1, 1, 0], [0, 0, -1, 1], [0, 0, 0, -1]], [0, 0, 0, -0.05])
+POSTERIORS = dv.measures.ConvexHull([["1/2", "1/2", 0, 0], ["1/4", "1/4", "1/4", "1/4"], [0, "1/3", "1/3", "1/3"]])
 
 
 def corners(kind: Any) -> np.ndarray:
     """Return the corners of a set, by hand."""
+    if kind is POSTERIORS:
+        return np.array([[1 / 2, 1 / 2, 0, 0], [1 / 4] * 4, [0, 1 / 3, 1 / 3, 1 / 3]])
     if kind is FLOOR:
         return 0.1 + 0.6 * np.eye(SIZE)
     if kind is BALL:
@@ -52,7 +55,7 @@ def brute(priors: np.ndarray, scores: np.ndarray, lower: float, upper: float, ld
 
 
 @pytest.mark.thin
-@pytest.mark.parametrize("priors", [FLOOR, BALL, ORDERED], ids=["floor", "ball", "polytope"])
+@pytest.mark.parametrize("priors", [FLOOR, BALL, ORDERED, POSTERIORS], ids=["floor", "ball", "polytope", "hull"])
 def test_a_robust_design_is_the_best_for_all_corners(priors: Any) -> None:
     rng = np.random.default_rng(5)
     cases = [([dv.PML(0.4)], (math.inf, 0.4, math.inf)), ([dv.ALIP(0.8, 0.5)], (0.8, 0.5, math.inf)),

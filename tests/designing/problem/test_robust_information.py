@@ -19,6 +19,7 @@ SETS = {
     "ball": dv.measures.L1Ball(["1/2", "3/10", "1/5"], "1/5"),
     "emptied": dv.measures.L1Ball([0.6, 0.37, 0.03], 0.2),
     "polytope": dv.measures.Polytope([[-1, 1, 0], [0, -1, 1], [0, 0, -1]], [0, 0, "-1/10"]),
+    "hull": dv.measures.ConvexHull([["1/2", "1/4", "1/4"], ["1/5", "3/5", "1/5"], ["1/3", "1/3", "1/3"]]),
 }
 GUARANTEES = {
     "pml": [dv.PML(0.4)],

@@ -23,7 +23,7 @@ from divulge.designing.methods import solution_of
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
-from divulge.measures.robust import L1Ball, LowerBounded, Polytope, PriorSet
+from divulge.measures.robust import ConvexHull, L1Ball, LowerBounded, Polytope, PriorSet
 from divulge.model.channel import Channel
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
@@ -79,10 +79,23 @@ def _by_dual(priors: PriorSet, values: np.ndarray) -> Fraction:
     return min(reduced.tolist()) - sum(exact.as_fractions(b) * dual)
 
 
+def _over_hull(priors: PriorSet, values: np.ndarray) -> Fraction:
+    """Return the least mean under a corner."""
+    return Fraction(sum(p * v for p, v in zip(priors.least(values).tolist(), values.tolist(), strict=True)))
+
+
+def _exact_hull(priors: ConvexHull) -> ConvexHull:
+    if exact.is_exact(priors.corners):
+        return priors
+    rows = exact.as_fractions(priors.corners)
+    return ConvexHull(rows / rows.sum(axis=1)[:, None], priors.secrets)
+
+
 LEAST_MEAN: dict[type[PriorSet], tuple[Callable[[Any], PriorSet], Callable[[PriorSet, np.ndarray], Fraction]]] = {
     LowerBounded: (lambda s: LowerBounded(s.secrets, Fraction(s.least_probability)), _over_bounded),
     L1Ball: (lambda s: L1Ball(_exact_prior(s.center), Fraction(s.radius)), _over_ball),
     Polytope: (lambda s: s, _by_dual),
+    ConvexHull: (_exact_hull, _over_hull),
 }
 """Kind of set -> (the set in exact arithmetic, a lower bound on the least mean of a function, in fractions)."""
 

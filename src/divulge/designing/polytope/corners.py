@@ -11,7 +11,7 @@ import numpy as np
 from divulge import exact
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
-from divulge.measures.robust import L1Ball, LowerBounded, Polytope, PriorSet
+from divulge.measures.robust import ConvexHull, L1Ball, LowerBounded, Polytope, PriorSet
 
 MOST_SUBSETS = 20_000
 """Subsets that are tried for corners at most."""
@@ -71,10 +71,16 @@ def _of_polytope(priors: Polytope) -> np.ndarray:
     return exact.as_fractions(found)
 
 
+def _of_hull(priors: ConvexHull) -> np.ndarray:
+    rows = exact.as_fractions(priors.corners)
+    return rows / rows.sum(axis=1)[:, None]
+
+
 CORNERS: dict[type[PriorSet], Callable[[Any], np.ndarray]] = {
     LowerBounded: _of_bounded,
     L1Ball: _of_ball,
     Polytope: _of_polytope,
+    ConvexHull: _of_hull,
 }
 """Kind of set -> its corners in fractions, shape (K, N)."""
 
