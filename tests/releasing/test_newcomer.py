@@ -232,7 +232,7 @@ def test_a_preview_says_what_the_estimate_will_say_and_draws_nothing(survey: Pat
     ("asked", "message"),
     [
         ({"prior": "lower=1/2"}, "at most 1/6"),
-        ({"prior": "lower"}, "'uniform', 'lower=P' or 'noisy=E'"),
+        ({"prior": "lower"}, "'uniform', 'lower=P', 'noisy=E' or 'groups=A,B'"),
         ({"prior": "noisy=-1"}, "number above 0"),
         ({"prior": "uniform", "prior_from_data": True}, "left out with prior_from_data"),
         ({"guarantee": None}, "a mechanism or a guarantee"),

@@ -24,6 +24,17 @@ PROTOCOLS = ("auto", *(name for name in NAMES if name != "subset-selection"))
 Names = str | Sequence[str]
 
 
+def grouped(prior: Any) -> bool:
+    """Say whether a prior is the shares in groups of rows that are alike in known columns: groups=A,B.
+
+    Examples
+    --------
+    >>> grouped("groups=age,sex"), grouped("uniform"), grouped(None)
+    (True, False, False)
+    """
+    return isinstance(prior, str) and prior.partition("=")[0] == "groups"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release(Request):
     """What is asked of a column: which one, through which mechanism, and what goes out of it; see `release`.
@@ -104,7 +115,8 @@ class Release(Request):
         Any,
         Option(
             "What attackers are taken to know: a public file, TABLE:COLUMN of another table, uniform "
-            "(the default), lower=P (no value is rarer), noisy=E (an estimate with noise, which spends E).",
+            "(the default), lower=P (no value is rarer), noisy=E (an estimate with noise, which spends E), groups=A,B "
+            "(the shares among rows alike in these columns; the mechanism tells of them).",
             metavar="PRIOR",
         ),
     ] = None
@@ -161,7 +173,10 @@ class Release(Request):
         if (self.epsilon is not None or self.ratio is not None) and not isinstance(self.mechanism, str):
             raise DivulgeError.of("epsilon", "come with the name of a mechanism", "it", "given without one",
                                   "a guarantee such as ldp=1 has its own.")  # fmt: skip
-        if self.values is not None and self.prior_from_data:
+        if self.values is not None and (grouped(self.prior) or self.prior_from_data):
+            if grouped(self.prior):
+                raise DivulgeError.of("prior", "be no shares of groups with a list of answers: they tell which occur",
+                                      "it", "groups=COLUMNS")  # fmt: skip
             raise DivulgeError.of("prior_from_data", "be left out with a list of answers: it tells which of them occur",
                                   "it", "given")  # fmt: skip
         if (

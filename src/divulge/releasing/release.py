@@ -108,9 +108,11 @@ def release(
     outcomes : "values" or "sets"
         One outcome for each value, called after it, that raises it most; or the unconstrained optimum, whose outcomes
         are called after the sets of values that they raise.
-    prior : Prior, its file, TABLE:COLUMN, "uniform", "lower=P", "noisy=E", LowerBounded or L1Ball, optional
+    prior : Prior, its file, TABLE:COLUMN, "uniform", "lower=P", "noisy=E", "groups=A,B", LowerBounded or L1Ball,
+        optional
         What an attacker is taken to know: a public prior; all values equally likely (the default); any prior with no
-        value below P; any close to the column's own shares, estimated with noise that spends E of the budget.
+        value below P; any close to the column's own shares, estimated with noise that spends E of the budget; the
+        shares among rows alike in these columns, and all mixtures, of which the mechanism then tells.
     prior_from_data : bool
         Take the column's own shares, which the mechanism then tells, and the statement says so.
     values : list, {column: list}, or a JSON file of one, or a codebook, optional
@@ -521,5 +523,9 @@ def _warnings(plan: Plan) -> tuple[str, ...]:
 _ON_PRIOR = {
     "counted": "The prior was counted from the released column itself: the mechanism tells how often each value "
     "occurs, and no promise of differential privacy of the collection goes with it.",
+    "groups": "The shares of the values in groups of rows were counted from the table itself: the mechanism tells of "
+    "them, and no promise of differential privacy of the collection goes with it. The promise is about what a release "
+    "adds to what a group says. Who counts the values of a group and sees the releases of all its rows may see odds "
+    "change by e^(2 ldp).",
     "noisy": "The shares of the values were estimated with noise first; the promised ldp counts what that spent.",
 }

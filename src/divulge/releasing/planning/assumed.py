@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import opendp
-from divulge.measures.robust import L1Ball, LowerBounded, PriorSet
+from divulge.measures.robust import ConvexHull, L1Ball, LowerBounded, PriorSet
 from divulge.model.convert import as_prior
 from divulge.model.entries import rational
 from divulge.model.joint import Joint
-from divulge.model.labels import key_of
+from divulge.model.labels import alignment, key_of
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 
@@ -24,9 +24,17 @@ SOURCES: dict[str, str] = {
     "uniform": "every value equally likely",
     "lower": "any in which no value is rarer than a given share",
     "noisy": "any close to the column's own shares, which were released with noise first",
+    "groups": "any of the shares in groups of rows that are alike in known columns, and all mixtures: counted from the "
+    "table itself",
     "counted": "counted from the released column itself: the mechanism tells how often each value occurs",
 }
 """Where a prior is from -> in words."""
+
+SETS = ("lower", "noisy", "groups")
+"""Sources that are sets of priors."""
+
+OWN = ("counted", "groups")
+"""Sources that tell the column's own shares, which are the keeper's."""
 
 CONFIDENCE = 0.95
 """With this probability the true shares are in the set around a noisy estimate."""
@@ -46,6 +54,8 @@ class Assumed(Record):
     radius, epsilon : float
         Of the source "noisy": the l1 distance that holds the true shares with probability `CONFIDENCE`, and what the
         estimate spent of the budget, as differential privacy of the collection (one record replaced).
+    beliefs : ConvexHull or None
+        Of the source "groups": the shares in every group, and all mixtures.
     """
 
     source: str = "none"
@@ -53,12 +63,15 @@ class Assumed(Record):
     least: float = 0.0
     radius: float = 0.0
     epsilon: float = 0.0
+    beliefs: ConvexHull | None = None
 
     @property
     def priors(self) -> PriorSet | None:
         """The set, where there is one."""
-        if self.prior is None or self.source not in ("lower", "noisy"):
+        if self.prior is None or self.source not in SETS:
             return None
+        if self.source == "groups":
+            return self.beliefs
         if self.source == "lower":
             return LowerBounded(list(self.prior.secrets), self.least)
         return L1Ball(self.prior, self.radius)
@@ -66,22 +79,29 @@ class Assumed(Record):
     @property
     def alone(self) -> Prior | None:
         """The prior under which guarantees are decided, where it is one and not a set."""
-        return None if self.source in ("lower", "noisy") else self.prior
+        return None if self.source in SETS else self.prior
 
     @property
     def public(self) -> bool:
         """Whether the prior may be shown to everybody."""
-        return self.source != "counted"
+        return self.source not in OWN
 
     def aligned(self, secrets: Any, name: str) -> "Assumed":
         """Return the same with the secrets in this order."""
         if self.prior is None:
             return self
-        return Assumed(self.source, self.prior.aligned(secrets, name), self.least, self.radius, self.epsilon)
+        prior, beliefs = self.prior.aligned(secrets, name), self.beliefs
+        if beliefs is not None:
+            order = alignment(prior.secrets, beliefs.secrets, name, "the groups")
+            corners = beliefs.corners if order is None else beliefs.corners[:, order]
+            beliefs = ConvexHull(corners, prior.secrets)
+        return replace(self, prior=prior, beliefs=beliefs)
 
-    def to_dict(self) -> dict[str, float]:
-        """Return the numbers of a set as JSON holds them."""
-        numbers = {"least": self.least, "radius": self.radius, "epsilon": self.epsilon}
+    def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
+        """Return the numbers of a set as JSON holds them; shares of groups are for the keeper only."""
+        numbers: dict[str, Any] = {"least": self.least, "radius": self.radius, "epsilon": self.epsilon}
+        if keeper and self.beliefs is not None:
+            numbers["beliefs"] = [[str(p) for p in row] for row in self.beliefs.corners.tolist()]
         return {name: value for name, value in numbers.items() if value}
 
 
@@ -111,7 +131,9 @@ def assumption(given: Any, counts: Mapping[Hashable, int] | None, from_data: boo
     if isinstance(given, str):
         kind, _, text = given.partition("=")
         if kind not in ("lower", "noisy") or not text:
-            raise DivulgeError.of("prior", "be a prior, 'uniform', 'lower=P' or 'noisy=E'", "it", repr(given))
+            raise DivulgeError.of(
+                "prior", "be a prior, 'uniform', 'lower=P', 'noisy=E' or 'groups=A,B'", "it", repr(given)
+            )
         assert counts is not None
         value = positive(text, kind)
         return _lower(list(counts), value) if kind == "lower" else noisy(counts, value)

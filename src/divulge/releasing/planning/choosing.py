@@ -28,6 +28,7 @@ from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning import protecting
 from divulge.releasing.planning.about import sentences
 from divulge.releasing.planning.assumed import Assumed, assumption, level_reached, positive
+from divulge.releasing.planning.believed import believed
 from divulge.releasing.planning.collecting import oracle_for
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
@@ -116,7 +117,7 @@ def _given(source: Any, choice: Release, count: bool) -> Chosen:
     counts = None
     if len(groups) == 1 and (count or choice.prior is not None or made_for is not None or choice.prior_from_data):
         counts = counted(contingency(source, columns), choice.null_as)
-    assumed = _assumed(choice, counts, made_for)
+    assumed = _assumed(source, choice, counts, made_for)
     chosen: list[Mechanism] = []
     for names, one in groups:
         whole = IntegerChannel.of(getattr(one, "channel", one), raise_small=choice.raise_small)
@@ -124,13 +125,13 @@ def _given(source: Any, choice: Release, count: bool) -> Chosen:
     return _finished(chosen, choice, counts)
 
 
-def _assumed(choice: Release, counts: Mapping[Hashable, int] | None, made_for: Prior | None) -> Assumed:
+def _assumed(source: Any, choice: Release, counts: Mapping[Hashable, int] | None, made_for: Prior | None) -> Assumed:
     """Return what is taken to be known with a given mechanism: nothing, where nothing is said."""
     if made_for is not None and not choice.prior_from_data:
         assumption(made_for, counts, False)  # refuses a design that was made from the column's own counts
     if choice.prior is None and not choice.prior_from_data:
         return Assumed()
-    return assumption(choice.prior, counts, choice.prior_from_data)
+    return believed(source, choice, counts)
 
 
 def _relabelled(channel: IntegerChannel, choice: Release, assumed: Assumed) -> IntegerChannel:
@@ -286,7 +287,7 @@ def _made(source: Any, choice: Release) -> Chosen:
             "column", f"have at most {MOST_DESIGNED:,} values to design for", f"the number of {names}",
             f"{len(counts):,}", "merge values into fewer groups (--group C=RULE, group=), or give a mechanism.",
         )  # fmt: skip
-    assumed = assumption(choice.prior, counts, choice.prior_from_data)
+    assumed = believed(source, choice, counts)
     prior = assumed.prior
     assert prior is not None
     _require_all(prior, counts, names)

@@ -16,8 +16,8 @@ from divulge.releasing.planning import protecting
 from divulge.releasing.planning.listed import read_values
 from divulge.releasing.planning.purposes import NAMED
 
-WORDS = ("lower", "noisy")
-"""Sets of priors that are given as WORD=NUMBER."""
+WORDS = ("lower", "noisy", "groups")
+"""Sets of priors that are given as WORD=NUMBER, or WORD=COLUMNS."""
 
 
 def file_of(prior: Any) -> str | None:
@@ -56,7 +56,7 @@ def prior_in(given: Any, mechanism: Any, source: Any, columns: Sequence[str], ar
             "the statement says so.",
         )  # fmt: skip
     if path != "-" and not table and not Path(path).exists() and "." not in Path(path).name:
-        known = "be a prior, the file of one, 'uniform', 'lower=P' or 'noisy=E'"
+        known = "be a prior, the file of one, 'uniform', 'lower=P', 'noisy=E' or 'groups=A,B'"
         raise DivulgeError.of(argument, known, "it", repr(path))
     return read_prior(path, None if mechanism is None or isinstance(mechanism, str) else mechanism)
 

@@ -13,7 +13,7 @@ from divulge.guarantees.catalog import as_typed, parse
 from divulge.model.integer import IntegerChannel
 from divulge.model.shown import promised
 from divulge.releasing.planning import about
-from divulge.releasing.planning.assumed import Assumed, level_reached
+from divulge.releasing.planning.assumed import OWN, SETS, Assumed, level_reached
 from divulge.releasing.records.promised import promises, together
 
 ROUNDING = 1e-9
@@ -84,7 +84,7 @@ def _refuse_together(receipt: Any) -> None:
         least = own.get(kind, 0.0) if single else 0.0
         if not least * (1 - ROUNDING) <= stated[kind] <= whole * (1 + ROUNDING):
             raise contradiction(f"{kind} of all releases together", stated[kind], least)
-    for kind in ("ldp", *(("pml", "pmc") if single and first.assumed.priors is None else ())):
+    for kind in ("ldp", *(("pml", "pmc") if single and first.assumed.source not in SETS else ())):
         if many == 1 and kind in stated and not near(stated[kind], own.get(kind, stated[kind])):
             raise contradiction(f"{kind} of all releases together", stated[kind], own[kind])
 
@@ -134,11 +134,12 @@ def _refuse_about(receipt: Any) -> None:
 def refuse_levels(one: Any) -> None:
     """Refuse levels of a mechanism that its weights and its prior do not have.
 
-    A prior that was counted is the keeper's alone: without it pml and pmc are known to lie between 0 and ldp.
+    A prior that was counted, and shares of groups, are the keeper's alone: without them pml and pmc are known to lie
+    between 0 and ldp.
     """
     found = one.computed
     stated = dict(one.guarantees)
-    if one.assumed.source == "counted" and one.assumed.prior is None:
+    if one.assumed.source in OWN and one.assumed.prior is None:
         for kind in ("pml", "pmc"):
             if kind in stated and not 0 <= stated[kind] <= found["ldp"] * (1 + ROUNDING):
                 raise contradiction(kind, stated[kind], found["ldp"])

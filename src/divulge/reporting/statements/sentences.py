@@ -102,6 +102,12 @@ SENTENCES: dict[str, str] = {
     "from_data":
         "The method was made from the table itself. Whoever has the codebook or the receipt can work out how "
         "often each true answer occurs. No promise is made about that.",
+    "from_groups":
+        "The promise is about what is said of a person beside what their group tells. Whoever counts the true answers "
+        "of a group, and sees what is said of everybody in it, may find odds changed by up to {twice} times.",
+    "from_groups_useless":
+        "The promise is about what is said of a person beside what their group tells. Whoever counts the true answers "
+        "of a group, and sees what is said of everybody in it, may learn much more.",
     "list_from_data": "The list of answers was taken from the table, so that each of them was given by somebody.",
     "list_taken":
         "The list of answers was not public beforehand: another publication took it from its table, so that somebody "

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.releasing.planning.assumed import OWN
 from divulge.releasing.planning.naming import raised, str_of
 from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.receipt import Receipt
@@ -199,8 +200,14 @@ def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
     if receipt.untouched:
         found.append(voice.say("unaltered", columns=voice.listed(list(receipt.untouched))))
     sources = {mechanism.assumed.source for mechanism in receipt.mechanisms}
-    if "counted" in sources:
+    if sources & {*OWN}:
         found.append(voice.say("from_data"))
+    if "groups" in sources:
+        twice = exp(2 * receipt.guarantees["ldp"])
+        useful = twice < USELESS
+        found.append(
+            voice.say("from_groups", twice=times(voice, twice)) if useful else voice.say("from_groups_useless")
+        )
     if receipt.answers["from"] != "list":
         found.append(voice.say("list_from_data" if receipt.answers["from"] == "table" else "list_any"))
     if others := list(dict.fromkeys(receipt.answers.get("other", ()))):
@@ -414,7 +421,7 @@ def second(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 def public(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     """Return whether the page, and the table, may be public."""
-    counted = any(m.assumed.source == "counted" for m in receipt.mechanisms)
+    counted = any(m.assumed.source in OWN for m in receipt.mechanisms)
     truthful = any(isinstance(m, Mechanism) and Facts(m, receipt.rows).truthful for m in receipt.mechanisms)
     found = [voice.say("public_truth" if truthful else "public_counts" if counted else "public_yes")]
     if receipt.untouched and not truthful:

@@ -11,6 +11,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.files.forms import Form, Some, fits, label, level, share, whole
+from divulge.measures.robust import ConvexHull
 from divulge.model.entries import frozen
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
@@ -23,7 +24,8 @@ from divulge.releasing.records.promised import Spent, added, up
 HEAD: Form = {
     "columns": Some(str), "guarantees": {"ldp": level, "*": level},
     "prior_source": str, "prior": (None, {"secrets": Some(label), "probabilities": Some(str)}),
-    "prior_set?": {"least?": share, "radius?": level, "epsilon?": level}, "times?": lambda n: whole(n) and n > 0,
+    "prior_set?": {"least?": share, "radius?": level, "epsilon?": level, "beliefs?": Some(Some(str))},
+    "times?": lambda n: whole(n) and n > 0,
     "person?": str,
 }  # fmt: skip
 """What all mechanisms on record have."""
@@ -99,7 +101,7 @@ class Ran(Record, ABC):
             "guarantees": finite(self.guarantees),
             "prior": prior,
             "prior_source": self.assumed.source,
-            "prior_set": self.assumed.to_dict(),
+            "prior_set": self.assumed.to_dict(keeper=keeper),
             **({"times": self.times} if self.times != 1 else {}),
             **({"person": self.person} if keeper and self.person is not None else {}),
         }
@@ -207,11 +209,22 @@ def read_head(found: Mapping[str, Any]) -> dict[str, Any]:
     source = found["prior_source"] if found["prior_source"] in SOURCES else "counted"
     return {
         "columns": tuple(found["columns"]),
-        "assumed": Assumed(source, prior, **found.get("prior_set", {})),
+        "assumed": _assumed(source, prior, found.get("prior_set", {})),
         "guarantees": {kind: float(value) for kind, value in found["guarantees"].items()},
         "times": found.get("times", 1),
         "person": found.get("person"),
     }
+
+
+def _assumed(source: str, prior: Prior | None, found: Mapping[str, Any]) -> Assumed:
+    """Return what is assumed, from JSON; shares of groups come with the prior in their middle, or not at all."""
+    shares = found.get("beliefs")
+    if (shares is None) != (source != "groups" or prior is None):
+        raise DivulgeError.of("mechanism", "have the shares of groups with their prior", "one", "missing")
+    numbers = {name: value for name, value in found.items() if name != "beliefs"}
+    if shares is None or prior is None:
+        return Assumed(source, prior, **numbers)
+    return Assumed(source, prior, **numbers, beliefs=ConvexHull(shares, prior.secrets))
 
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:

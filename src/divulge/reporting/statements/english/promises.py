@@ -130,6 +130,9 @@ PROMISES: dict[str, str] = {
     "assumed_lower": "no answer is rarer than {least} in 1,000",
     "assumed_noisy": "answers are about as frequent as an estimate has it, which was published with noise",
     "assumed_counted": "answers are exactly as frequent as in the table itself",
+    "assumed_groups":
+        "answers are as frequent as among people who are alike in what is known of them, or in several such groups "
+        "together",
     "assumed_none": "answers are as frequent as they like",
     "in_thousand": "{count} in 1,000",
     "one_in": "1 in {count}",
