@@ -140,7 +140,7 @@ def _parts(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     The same counts are split in the same way. The seed is a hash of them: with one seed for all, rows of one part would
     tell by how much those of another exceed what is expected, since both would be made of the counts alone.
     """
-    rng = np.random.default_rng(int.from_bytes(hashlib.sha256(np.ascontiguousarray(counts)).digest()))
+    rng = np.random.default_rng(int.from_bytes(hashlib.sha256(counts.tobytes()).digest()))
     learned = rng.binomial(counts, LEARNED)
     picked = rng.binomial(counts - learned, LEARNED / (1 - LEARNED))
     return learned, picked, counts - learned - picked
@@ -217,8 +217,8 @@ def _picked(
     hits, alarms, of = all_cuts.counted(picked)
     scale = (1 - 2 * LEARNED) / LEARNED  # so many times as many rows will test
     sizes, cuts = (int(of[0] * scale), int(of[1] * scale)), np.zeros(len(hits))
-    tested = [(part * scale).astype(np.int64) for part in (hits, alarms)]
-    shown = _shown(Rates.fixed(cuts, *tested, sizes, risk * len(hits)), claim)  # each by itself, at the whole risk
+    right, wrong = ((part * scale).astype(np.int64) for part in (hits, alarms))
+    shown = _shown(Rates.fixed(cuts, right, wrong, sizes, risk * len(hits)), claim)  # each by itself, at the whole risk
     best = int(shown.argmax())
     if claim.kind in OF_ONE_EVENT:
         return replace(all_cuts, cuts=all_cuts.cuts[[best]], shown=float(shown[best]))

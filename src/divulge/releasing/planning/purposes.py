@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.designing.utility import UtilityName
 from divulge.measures.average.information import mutual_information
 from divulge.model import mechanisms
 from divulge.model.channel import Channel
@@ -25,7 +26,7 @@ class Purpose:
 
     about: str
     worth: Callable[[Prior, Channel], float]
-    utility: str
+    utility: UtilityName
     cost: str
 
 
