@@ -159,7 +159,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "Grosse et al., Dobrushin Coefficients",
             "papers/dobrushin",
         ),
-        Term("mixtures of given priors; credal set", "", ("measures.ConvexHull",), "Levi 1980", "measures"),
+        Term("credal set", "", ("measures.ConvexHull",), "Levi 1980", "measures"),
     ),
     "On average": (
         Term(
