@@ -348,5 +348,6 @@ def test_hostile_files_get_a_message(address: str, tmp_path: Path) -> None:
             seen.page.set_input_files("#chosen", tmp_path / name)
             seen.page.get_by_role("button", name="Read this file").click()
             seen.page.wait_for_selector("[role=alert]")
-            assert told in seen.page.locator("[role=alert]").inner_text()
+            said = seen.page.locator("[role=alert]").all_inner_texts()  # a slow machine was once told so twice
+            assert told in " ".join(said)
             seen.looks_right(name)
