@@ -3,6 +3,7 @@
 import json
 import math
 from fractions import Fraction as F
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,45 @@ def test_people_share_the_rate_and_the_ledger_adds_up(tmp_path: Path) -> None:
     pairs = list(zip(one["lat_perturbed"].to_pylist(), one["lon_perturbed"].to_pylist(), strict=True))
     assert pairs[0::2] == pairs[1::2]
     assert len(set(pairs)) > 10
+
+
+def test_the_trace_of_a_person_adds_up_point_by_point() -> None:
+    """Every trace, and all reports of it, of a clamped law in fractions that halves with each cell."""
+    matrix = [[F(2, 3), F(1, 6), F(1, 6)], [F(1, 3), F(1, 3), F(1, 3)], [F(1, 6), F(1, 6), F(2, 3)]]
+    assert all(sum(row) == 1 for row in matrix)
+    for n in (2, 3):
+        traces = list(product(range(3), repeat=n))
+        law = {x: [math.prod(matrix[a][b] for a, b in zip(x, y, strict=True)) for y in traces] for x in traces}
+        for x, z in product(traces, repeat=2):
+            apart = sum(abs(a - b) for a, b in zip(x, z, strict=True))
+            most = max(a / b for a, b in zip(law[x], law[z], strict=True))
+            assert most == 2**apart  # reached, and so by no smaller level
+        home, away, once = (0,) * n, (1,) * n, (1, *(0,) * (n - 1))
+        assert max(a / b for a, b in zip(law[home], law[away], strict=True)) == 2**n
+        assert max(a / b for a, b in zip(law[home], law[once], strict=True)) == 2
+        sums = [[sum(abs(a - b) for a, b in zip(x, z, strict=True)) for z in traces] for x in traces]
+        level = dv.MetricPrivacy.of([law[x] for x in traces], dv.Metric.of(sums)).epsilon
+        assert level == pytest.approx(math.log(2), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_statement_says_what_a_whole_trace_tells(n: int) -> None:
+    """The promise per km is that of a spot in all rows; a row alone has its n-th part."""
+    asked = ASKED | {"guarantee": "metric=1.5/km", "person": "who", "rows_per_person": n}
+    done = dv.release(trips(), keep=(), **asked)
+    assert done.mechanisms[0].rate * n == F(3, 2)
+    once = math.ceil(math.exp(1.5 / n) * 100) / 100
+    text = " ".join(dv.statement(done).text().split())
+    assert f"in one of the rows by {once:.2f} times for each 1 km away from it, one that is in all {n} by 4.49" in text
+    german = " ".join(dv.statement(done, "de").text().split())
+    assert f"eines in allen {n} mit dem 4,49-Fachen" in german
+    alone = dv.release(trips(), keep=(), **(asked | {"rows_per_person": 1}))
+    assert "added up row by row" not in " ".join(dv.statement(alone).text().split())
+
+
+def test_a_chain_does_not_go_with_places() -> None:
+    with pytest.raises(DivulgeError, match="`chain` must be left out with grid"):
+        dv.release(trips(), person="who", rows_per_person=2, chain=[[1.0]], **ASKED)
 
 
 def test_one_number_and_a_time() -> None:

@@ -91,7 +91,19 @@ def _promise(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
         found.append(Para(voice.say("whose_once")))
     elif most is not None:
         found.append(Para(voice.say("rows_places", most=voice.number(most, 0))))
+        found += _trace(facts, voice)
     return [*found, Para(voice.say("exceptions"))]
+
+
+def _trace(facts: PlaceFacts, voice: Voice) -> list[Part]:
+    """Return what all rows of a person tell: the rate of a draw, over the sum of distances between two traces."""
+    noise = facts.mechanism
+    if noise.times == 1:
+        return []
+    once = math.exp(min(float(noise.rate), 700.0))
+    said = voice.say("trace_places", most=voice.number(noise.times, 0), once=times(voice, once),
+                     times=times(voice, facts.unit_odds), distance=_long(voice, noise, 1.0))  # fmt: skip
+    return [Para(said)]
 
 
 def _corner(voice: Voice, noise: MetricNoise, first: bool) -> str:

@@ -55,6 +55,11 @@ PLACES: dict[str, str] = {
         "two that are {distance} apart may have changed by {twice} times in place of {times} times.",
     "rows_places":
         "Rows of one person add up too: {most} rows share the promise, and nobody has more.",
+    "trace_places":
+        "Seeing all rows of a person, nobody’s odds between two lists of cells for them change by more than {once} "
+        "times for each {distance} of their distances, added up row by row. A spot counts as often as it occurs: a "
+        "home that is in one of the rows by {once} times for each {distance} away from it, one that is in all {most} "
+        "by {times} times.",
     "risk_places":
         "Whoever has few others around, and whoever has many rows: their points gather about where they often are.",
     "worried_places":
