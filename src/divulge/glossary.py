@@ -406,6 +406,13 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "millions",
         ),
         Term("optimized local hashing; OLH", "", ("protocols.local_hashing",), "Wang et al. 2017", "millions"),
+        Term(
+            "heavy hitters; prefix extension; PEM",
+            "",
+            ("protocols.prefix_extension",),
+            "Wang, Li, Jha 2018",
+            "millions",
+        ),
         Term("Hadamard response", "", ("protocols.hadamard",), "Acharya et al. 2019", "millions"),
         Term("projective geometry response", "", ("protocols.projective",), "Feldman et al. 2022", "millions"),
         Term(

@@ -3,6 +3,7 @@
 import datetime
 import math
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +135,59 @@ def test_receipts_with_several_mechanisms() -> None:
         found = estimate_frequencies(receipt.table, receipt, column=name, confidence=0.9999)
         assert found.lower[0] <= share <= found.upper[0]
     with pytest.raises(dv.DivulgeError, match="released together"):
+        estimate_frequencies(receipt.table, receipt, column=("x", "x"))
+
+
+def test_combinations_of_columns_that_were_perturbed_each_by_itself() -> None:
+    """Every outcome as often as its chances say, multiplied by hand, gives back the shares to the last digit."""
+    shares = {("a", 0): Fraction(1, 2), ("a", 1): Fraction(1, 8), ("b", 2): Fraction(3, 8)}
+    one, two = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"]), [0, 1, 2]
+    many = dv.Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]], two, two)
+    rows = [
+        (x, y)
+        for x in "ab"
+        for y in two
+        for _ in range(int(128 * sum(
+            p * (Fraction(3, 4) if x == u else Fraction(1, 4)) * (Fraction(1, 2) if y == v else Fraction(1, 4))
+            for (u, v), p in shares.items()
+        )))
+    ]  # fmt: skip
+    assert len(rows) == 128
+    told = pa.table({"z": [1] * 128, "x": ["a"] * 64 + ["b"] * 64, "y": [0, 1, 2, 0] * 32})
+    receipt = dv.release(told, column=["x", "y"], mechanism={"x": one, "y": many}, keep=["z"])
+    exact = pa.table({"y_perturbed": [y for _, y in rows], "x_perturbed": [x for x, _ in rows]})
+    for columns in (("x", "y"), ("x_perturbed", "y_perturbed")):
+        found = estimate_frequencies(exact, receipt, column=columns)
+        assert dict(zip(found.values, found.frequency.round(12).tolist(), strict=True)) == {
+            (u, v): float(shares.get((u, v), 0)) for u in "ab" for v in two
+        }
+    turned = estimate_frequencies(exact, receipt, column=("y", "x"))
+    assert turned.frequency[turned.values.index((0, "a"))] == pytest.approx(0.5)
+    groups = estimate_frequencies(
+        exact.append_column("s", pa.array(["f", "m"] * 64)), receipt, column=("x", "y"), by="s"
+    )
+    assert sum(one.rows for one in groups.values()) == 128
+
+
+def test_what_hangs_together_is_seen_through_the_noise_of_both_columns() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 2, 30_000)
+    table = pa.table(
+        {"x": np.array(["a", "b"])[x], "y": np.array(["c", "d"])[np.where(rng.random(30_000) < 0.9, x, 1 - x)]}
+    )
+    receipt = dv.release(table, column=["x", "y"], guarantee="ldp=2", values={"x": ["a", "b"], "y": ["c", "d"]})
+    found = estimate_frequencies(receipt.table, receipt, column=("x", "y"), confidence=1 - 1e-9)
+    truth = dv.contingency(table, ["x", "y"]).to_dict()
+    for pair, low, high in zip(found.values, found.lower, found.upper, strict=True):
+        assert low <= truth.get(pair, 0) / 30_000 <= high
+    assert found.lower[found.values.index(("a", "c"))] > found.upper[found.values.index(("a", "d"))]
+
+
+def test_too_many_combinations_are_refused() -> None:
+    wide = dv.mechanisms.randomized_response(list(range(40)), 2.0)
+    table = pa.table({"x": list(range(40)), "y": list(range(40))})
+    receipt = dv.release(table, column=["x", "y"], mechanism={"x": wide, "y": wide})
+    with pytest.raises(dv.DivulgeError, match="1,048,576 chances"):
         estimate_frequencies(receipt.table, receipt, column=("x", "y"))
 
 

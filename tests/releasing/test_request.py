@@ -45,7 +45,8 @@ OTHERS: dict[str, Any] = {
     "known": ("age", "sex, or none"), "secret": ("faith",), "guarantees": ("k=5", "t=0.25"),
     "suppress": Fraction(1, 25), "groups_per_person": 3, "rows_per_group": 2,
     "hierarchies": {"age": "my ages.csv", "sex": "sex.csv"}, "loss": "class-size",
-    "protocol": "hadamard", "grid": "500m", "box": "48.7,2.1,49,2.6", "quarters": "quarters.csv", "chain": "moves.csv",
+    "protocol": "hadamard", "prefixes": "2,4,5", "grid": "500m", "box": "48.7,2.1,49,2.6", "quarters": "quarters.csv",
+     "chain": "moves.csv",
     "values": "values.json", "statistics": (dv.Count("a,b", "c"), dv.Mean("age", (0, "0.3"), "x", step="0.1"),
                                             dv.Quantiles("age", (-5, 90), "x", probabilities=("1/3", 0.5)),
                                             dv.Proportion("said", "it's: so", "x")),
@@ -67,6 +68,7 @@ def request_with(action: str, name: str) -> Request:
               "one_answer": {"person": "who"}, "grid": {"box": "48.7,2.1,49,2.6", "guarantee": "metric=1/km"},
               "chain": {"person": "who", "rows_per_person": 6},
               "quarters": {"grid": "500m", "box": "48.7,2.1,49,2.6", "guarantee": "metric=1/km", "column": ("a", "b")},
+              "prefixes": {"protocol": "prefix-extension"},
               "box": {"grid": "500m", "guarantee": "metric=2/mi"}}.get(name, {})  # fmt: skip
     return RECORDS[action](**{"source": "t.csv", **LEAST[action], **needed, name: other(RECORDS[action], name)})
 

@@ -3,6 +3,7 @@ from .choice import Option as Option
 from .choice import choose as choose
 from .families import hadamard as hadamard
 from .families import local_hashing as local_hashing
+from .families import prefix_extension as prefix_extension
 from .families import projective as projective
 from .families import randomized_response as randomized_response
 from .families import subset_selection as subset_selection

@@ -18,8 +18,11 @@ from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, raised
 from divulge.protocols.families import (
     MOST_EPSILON,
+    USUAL_LENGTH,
     hadamard,
+    lengths_of,
     local_hashing,
+    prefix_extension,
     projective,
     randomized_response,
     subset_selection,
@@ -238,10 +241,12 @@ def choose(values: Any, guarantee: Any, n: int = 1, bits: float | None = None) -
     return Choice(tuple(rows), best, promised.label, n, prior is not None)
 
 
-def fitted(name: str, values: Labels | None, guarantees: Any, prior: Prior | None = None) -> Protocol:
+def fitted(
+    name: str, values: Labels | None, guarantees: Any, prior: Prior | None = None, lengths: Any = None
+) -> Protocol:
     """Return the protocol of a name, or with "auto" the one to take, at the largest ratio that keeps all guarantees.
 
-    Without values it is local hashing of any text, whatever the prior.
+    Without values it is local hashing of any text, or of prefixes of some lengths, whatever the prior.
 
     Examples
     --------
@@ -256,7 +261,7 @@ def fitted(name: str, values: Labels | None, guarantees: Any, prior: Prior | Non
     if values is None:
         if allowed.limits.capacity < math.inf:
             raise DivulgeError.of("guarantee", "be about odds or beliefs where any text goes through", "it", said)
-        made = _largest(allowed, lambda e, p: local_hashing(None, e, p and p.sets.q.denominator))
+        made = _largest(allowed, _maker_of_text(name, lengths))
     elif name == "auto":
         rows = [_option(protocol, None, 1) for protocol in _fitted(values, allowed, said)]
         made = _judged(rows, None)[1].protocol
@@ -266,6 +271,14 @@ def fitted(name: str, values: Labels | None, guarantees: Any, prior: Prior | Non
         raise DivulgeError.of("guarantee", "leave room for a report", "it", said,
                               "at this level it says nothing that could be estimated.")  # fmt: skip
     return made
+
+
+def _maker_of_text(name: str, lengths: Any) -> Callable[[float, Any], Protocol]:
+    """Return what makes a protocol over text, of a level and of one whose buckets it takes over."""
+    if name != "prefix-extension":
+        return lambda e, p: local_hashing(None, e, p and p.sets.q.denominator)
+    whole = lengths_of(USUAL_LENGTH if lengths is None else lengths)
+    return lambda e, p: prefix_extension(e, whole, p and p.sets.q.denominator)
 
 
 def _number(n: Any) -> int:

@@ -55,7 +55,8 @@ class Protocol(TwoLevel):
         """
         known = as_prior(prior)
         if self.of_text:
-            return UnderPrior(known, replace(self, values=known.secrets, sets=replace(self.sets, size=len(known))))
+            sets: Any = self.sets  # of hashes, which any values have
+            return UnderPrior(known, replace(self, values=known.secrets, sets=sets.over(known.secrets)))
         return UnderPrior(known.aligned(self.values, "the protocol"), self)
 
     def codes(self, values: Any, key: bytes = b"") -> np.ndarray:

@@ -8,6 +8,7 @@ from divulge.model.labels import is_default
 from divulge.protocols.families import (
     hadamard,
     local_hashing,
+    prefix_extension,
     projective,
     randomized_response,
     subset_selection,
@@ -15,7 +16,16 @@ from divulge.protocols.families import (
 )  # fmt: skip
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets.ordered import Subsets
+from divulge.protocols.sets.prefixes import Prefixes
 from divulge.protocols.sets.transformed import Hyperplanes
+
+
+def _of_prefixes(values: Any, epsilon: float, **sets: Any) -> Protocol:
+    if values is not None:
+        raise DivulgeError.of("values", "be left out with prefix-extension, which any text goes through", "they",
+                              "given")  # fmt: skip
+    return prefix_extension(epsilon, **sets)
+
 
 NAMES: dict[str, Callable[..., Protocol]] = {
     "randomized-response": randomized_response,
@@ -23,10 +33,15 @@ NAMES: dict[str, Callable[..., Protocol]] = {
     "symmetric-unary": lambda values, epsilon: unary(values, epsilon, symmetric=True),
     "optimized-unary": unary,
     "local-hashing": local_hashing,
+    "prefix-extension": _of_prefixes,
     "hadamard": hadamard,
     "projective": projective,
 }
 """Name -> what makes the protocol of values, epsilon and the parameters of its sets."""
+
+
+PARAMETERS = ("size", "buckets", "field", "dimension", "lengths")
+"""What the sets of protocols are made of, beside values and epsilon."""
 
 
 def to_dict(protocol: Protocol) -> dict[str, Any]:
@@ -49,13 +64,14 @@ def to_dict(protocol: Protocol) -> dict[str, Any]:
     }
 
 
-def _of_sets(protocol: Protocol) -> dict[str, int]:
+def _of_sets(protocol: Protocol) -> dict[str, Any]:
     sets = protocol.sets
     if isinstance(sets, Subsets) and protocol.name == "subset-selection":
         return {"size": sets.chosen}
     if isinstance(sets, Hyperplanes):
         return {"field": sets.field, "dimension": sets.dimension}
-    return {"buckets": protocol.q.denominator} if protocol.name == "local-hashing" else {}
+    prefixes = {"lengths": list(sets.lengths)} if isinstance(sets, Prefixes) else {}
+    return prefixes | ({"buckets": protocol.q.denominator} if protocol.hashed else {})
 
 
 def from_dict(found: Mapping[str, Any]) -> Protocol:
@@ -67,7 +83,7 @@ def from_dict(found: Mapping[str, Any]) -> Protocol:
     >>> from_dict(to_dict(protocols.projective(13, 1.0))).sets.field
     3
     """
-    sets = {name: found[name] for name in ("size", "buckets", "field", "dimension") if name in found}
+    sets = {name: found[name] for name in PARAMETERS if name in found}
     made = NAMES[found["name"]](found["values"], found["epsilon"], **sets)
     if str(made.ratio) != found["ratio"]:
         raise DivulgeError("must say what follows from the rest of it: the ratio is not that of epsilon.")

@@ -48,6 +48,11 @@ class TwoLevel(Shown):
         """Whether there is no list of values: any text goes through."""
         return len(self.values) == TEXTS
 
+    @property
+    def hashed(self) -> bool:
+        """Whether a report has the seed of a hash, and the bucket of a value or of its prefix."""
+        return self.name in ("local-hashing", "prefix-extension")
+
     def __len__(self) -> int:
         return self.size
 
@@ -92,7 +97,8 @@ class TwoLevel(Shown):
     def variance(self, frequency: Any = 0, n: int = 1) -> float:
         """Return the variance of the estimate of a frequency from n reports, for fixed values.
 
-        [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (n (p* - q*)^2).
+        [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (n (p* - q*)^2). Of prefixes of m lengths a whole text stands in n/m
+        reports alone: m times as much, and f(1 - f)(m - 1)/n for whose these are.
 
         Parameters
         ----------
@@ -117,8 +123,9 @@ class TwoLevel(Shown):
         f = Fraction(scalar(frequency, "frequency")) if not isinstance(frequency, Fraction) else frequency
         if not 0 <= f <= 1:
             raise DivulgeError.of("frequency", "be in [0, 1]", "it", str(frequency))
-        p, q = self.p_star, self.q_star
-        return float((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2))
+        p, q, m = self.p_star, self.q_star, self.sets.levels
+        drawn, chosen = m * (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (p - q) ** 2, (m - 1) * f * (1 - f)
+        return float((drawn + chosen) / n)
 
     def bayes_capacity(self) -> Fraction:
         """Return sum_y max_x P(y | x) = a (1 - mu(empty)) + b mu(empty), a Fraction in [1, e^epsilon].

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.metric import MetricPrivacy
+from divulge.protocols.families import lengths_of
 from divulge.protocols.record import NAMES
 from divulge.releasing.options import Option, as_columns, as_names, as_several
 from divulge.releasing.planning.purposes import PURPOSES
@@ -74,8 +75,17 @@ class Release(Request):
         str | None,
         Option(
             "A frequency protocol, for columns of many values: auto, local-hashing (any text, without --values), "
-            "hadamard, projective, randomized-response, optimized-unary, symmetric-unary.",
+            "prefix-extension (finds frequent texts without a list), hadamard, projective, randomized-response, "
+            "optimized-unary, symmetric-unary.",
             metavar="NAME",
+        ),
+    ] = None
+    prefixes: Annotated[
+        Any,
+        Option(
+            "With prefix-extension: the lengths in bytes of prefixes, one of which each row tells, such as 2,3,4,6; or "
+            "the last of 2, 3, ... [default: 16]",
+            metavar="LENGTHS",
         ),
     ] = None
     grid: Annotated[
@@ -185,6 +195,8 @@ class Release(Request):
             and not isinstance(self.mechanism, (str, os.PathLike))
         ):
             raise DivulgeError.of("values", "be left out with a mechanism, which names its answers", "it", "given")
+        if self.prefixes is not None and self.protocol != "prefix-extension":
+            raise DivulgeError.of("prefixes", "come with the protocol prefix-extension", "it", "given without it")
         if self.protocol is not None:
             self._check_protocol()
         if self.about_distance:
@@ -203,6 +215,8 @@ class Release(Request):
         if len(self.columns) > 1:
             raise DivulgeError.of("column", "be one, for a protocol", "their number", str(len(self.columns)),
                                   "release each by itself; their ldp adds up in the ledger.")  # fmt: skip
+        if self.prefixes is not None:
+            lengths_of(self.prefixes)
         self._check_usual("protocol", {})
 
     def _check_grid(self) -> None:

@@ -269,7 +269,7 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
     engine, unit, delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks,
     limits
         As for `release`.
-    protocol, grid, box, quarters : None
+    protocol, prefixes, grid, box, quarters : None
         Reports, and places that are moved, are not previewed: their statement says how far they are off.
     by : str, optional
         A public column: the same for each of its values, with intervals that hold for all groups together.

@@ -92,8 +92,11 @@ def release(
         The strength of a mechanism that is given by its name: epsilon, or exactly e^epsilon.
     protocol : str, optional
         A frequency protocol in place of a matrix, for a column of many values: "auto", or "local-hashing" (any text,
-        without `values`), "hadamard", "projective", "randomized-response", "optimized-unary", "symmetric-unary". Each
-        value becomes a report; `estimate_frequencies` decodes them.
+        without `values`), "prefix-extension" (any text, of which the frequent ones are found), "hadamard",
+        "projective", "randomized-response", "optimized-unary", "symmetric-unary". Each value becomes a report;
+        `estimate_frequencies` decodes them.
+    prefixes : int or lengths, optional
+        Of prefix extension: see `dv.protocols.prefix_extension`.
     grid, box : text; (south, west, north, east) in degrees, (low, high), or text of them, optional
         With a guarantee such as "metric=1/km": the side of a cell and the public region. Latitude and longitude, or one
         number, are snapped to a cell, moved by exact noise, clamped, and go out as the middle of a cell.

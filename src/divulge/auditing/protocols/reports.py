@@ -81,7 +81,8 @@ def _counted(data: Any, oracle: FrequencyOracle, secret: str, released: str, nul
     """Return how many reports support, and do not support, their own value, and that of another row; shape (2, 2).
 
     Both are asked about the same values: of rows and of other rows drawn alike, what is common would be the own value
-    oftener than another's, and reports that say nothing seem to tell.
+    oftener than another's, and reports that say nothing seem to tell. Of prefixes values are different that have not
+    even the shortest one in common, so that reports of any length tell them apart.
     """
     part, columns = ReportPart.of(oracle, null_as), report_columns(oracle.protocol, released)
     source, faults = open_table(data), Faults()
@@ -92,12 +93,13 @@ def _counted(data: Any, oracle: FrequencyOracle, secret: str, released: str, nul
         faults.add((secret,), coded)
         if faults:
             continue
-        codes = coded.rows.take(coded.where)
+        codes = coded.rows.take(coded.where, axis=0)
+        alike = codes.reshape(len(codes), -1)[:, 0]
         reports, seeds = read_reports(oracle.protocol, [batch.column(name) for name in columns])
         refuse_foreign(oracle.protocol, reports, seeds)
         order = rng.permutation(len(codes))
         pairs = order[: len(order) // 2 * 2].reshape(2, -1)
-        own, other = pairs[:, codes[pairs[0]] != codes[pairs[1]]]
+        own, other = pairs[:, alike[pairs[0]] != alike[pairs[1]]]
         for i, rows in enumerate((own, other)):
             hits = int(supporting(oracle.protocol, reports[rows], seeds[rows], codes[own]).sum())
             counts[i] += hits, len(rows) - hits

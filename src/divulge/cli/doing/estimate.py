@@ -21,7 +21,7 @@ def command(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", metavar="C", help="The released column; several if released together."),
+        typer.Option("--column", metavar="C", help="The released column; several for how frequent combinations are."),
     ] = None,
     by: Annotated[
         str | None, typer.Option("--by", metavar="C", help="A public column: one estimate for each of its values.")

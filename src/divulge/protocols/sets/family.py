@@ -59,6 +59,11 @@ class Sets(ABC):
         return Fraction(0)
 
     @property
+    def levels(self) -> int:
+        """Among how many kinds of reports the lot decides, of which one alone tells a value from all others."""
+        return 1
+
+    @property
     def outcomes_are_values(self) -> bool:
         """Whether an outcome is a value: the one it raises."""
         return False

@@ -4,8 +4,8 @@ What leaks most then follows from the order of the shares alone.
 """
 
 import math
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -190,11 +190,10 @@ class Independent(Sets):
             yield Part(q**k * (1 - q) ** (len(top) - k), held + q * left, variance, held, held + left)
 
     def greater(self, shares: Shares, raised: float, lowered: float) -> float:
-        worth, otherwise = contested(shares.p, raised, lowered)
-        q = float(self.chance)
-        free = (1 - q) ** np.arange(len(worth))
-        won = math.fsum((free * q * raised * shares.p[worth]).tolist())
-        return won + (1 - q) ** len(worth) * otherwise
+        return named_first(shares.p, float(self.chance), raised, lowered)
+
+    def over(self, labels: Sequence[Hashable]) -> "Independent":
+        return replace(self, size=len(labels))
 
     def count(self) -> int | None:
         return 2**self.size if self.size < 64 else None
@@ -203,6 +202,20 @@ class Independent(Sets):
         members = np.array(list(product((False, True), repeat=self.size)))
         weights = [self.chance ** int(k) * (1 - self.chance) ** (self.size - int(k)) for k in members.sum(axis=1)]
         return [tuple(np.flatnonzero(row).tolist()) for row in members], weights, members
+
+
+def named_first(p: np.ndarray, q: float, raised: float, lowered: float) -> float:
+    """Return E max(raised max_S p, lowered max_{not S} p) for a set S that each value is in with chance q.
+
+    Examples
+    --------
+    >>> float(named_first(np.array([0.5, 0.5]), 0.5, 1.5, 0.5))  # three of four sets raise a value
+    0.625
+    """
+    worth, otherwise = contested(p, raised, lowered)
+    free = (1 - q) ** np.arange(len(worth))
+    won = math.fsum((free * q * raised * p[worth]).tolist())
+    return won + (1 - q) ** len(worth) * otherwise
 
 
 def _sum_of_counts(counts: np.ndarray, total: int, q: float) -> Law | None:

@@ -175,7 +175,8 @@ def components(labels: Sequence[Hashable], columns: int) -> list[tuple[Hashable,
 class Coded:
     """The row of a mechanism for each record, `rows[where]`: UNKNOWN or MISSING where it has none.
 
-    A column that is read as positions in a dictionary stays so: only the dictionary is looked up.
+    A column that is read as positions in a dictionary stays so: only the dictionary is looked up. Rows of several codes
+    have all of them or none.
     """
 
     where: np.ndarray
@@ -183,7 +184,7 @@ class Coded:
 
     def count(self, code: int) -> int:
         """Return how many records have this code; none of them is looked at where no value has it."""
-        found = self.rows == code
+        found = self.rows.reshape(len(self.rows), -1)[:, 0] == code if len(self.rows) else self.rows == code
         return int(np.count_nonzero(found.take(self.where))) if found.any() else 0
 
 

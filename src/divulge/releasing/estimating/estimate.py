@@ -1,9 +1,11 @@
 """From a released column back to how frequent the original values were, with intervals that hold."""
 
+import itertools
 import math
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from divulge.releasing.estimating.intervals import (
     within_one,
     within_simplex,
 )
+from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
@@ -36,6 +39,8 @@ POORLY_CONDITIONED = 100.0
 _EXACT_UP_TO = 64
 """Values up to which the inverse is taken in fractions: their digits grow with N, and the time with N^4."""
 
+MOST_TOGETHER = 1 << 20
+"""Chances of combinations of values of columns that were perturbed each by itself: some seconds of fractions."""
 
 _NOTHING_EXPLAINS = "no frequencies of the values lead to these rows by this mechanism"
 
@@ -68,6 +73,8 @@ class Frequencies(Tabled, Record):
         What speaks against these rows coming from this mechanism, or this receipt.
     interval : str
         How the intervals were made.
+    notes : tuple of str
+        What to know of how the values were found.
 
     Examples
     --------
@@ -90,6 +97,7 @@ class Frequencies(Tabled, Record):
     group: Hashable = None
     doubts: tuple[str, ...] = ()
     interval: str = "exact"
+    notes: tuple[str, ...] = ()
 
     @property
     def biased(self) -> bool:
@@ -104,7 +112,7 @@ class Frequencies(Tabled, Record):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before relying on the numbers."""
-        found = list(self.doubts)
+        found = [*self.doubts, *self.notes]
         if self.empty:
             found.append(f"the {percent(self.confidence)} confidence set is empty: {_NOTHING_EXPLAINS}")
         if self.condition >= POORLY_CONDITIONED:
@@ -199,8 +207,9 @@ def estimate_frequencies(
         What was published.
     mechanism : Receipt, path of a receipt, or Channel; of Reports their Protocol
         The mechanism that was run.
-    column : str, or tuple of str for columns released together
-        The released column; may be left out when the receipt names only one.
+    column : str, or tuple of str for several columns
+        The released column; may be left out when the receipt names only one. Of several columns the shares of all
+        combinations are estimated, whether they were perturbed together or each by itself.
     by : str, optional
         A public column: one estimate for each of its values, all of them simultaneous.
     method : "inversion", or "projection" or "em", which are biased
@@ -372,11 +381,33 @@ def _mechanism(mechanism: Any, column: str | tuple[str, ...] | None) -> tuple[Ch
                 known = "; ".join(", ".join(map(repr, part.columns)) for part in mechanism.mechanisms)
                 raise DivulgeError.of("column", f"be named when several were released ({known})", "it", "not given")
             wanted = mechanism.mechanisms[0].columns
-        ran = mechanism.matrix_of(wanted)
-        return ran.channel.exact, mechanism.names_of(ran)
+        parts = _each_by_itself(mechanism, wanted) or [mechanism.matrix_of(wanted)]
+        return _side_by_side(parts), tuple(name for part in parts for name in mechanism.names_of(part))
     if wanted is None:
         raise DivulgeError.of("column", "be named when no receipt names it", "it", "not given")
     return as_channel(mechanism), wanted
+
+
+def _each_by_itself(receipt: Receipt, wanted: tuple[str, ...]) -> list[Mechanism]:
+    """Return the mechanisms of several columns of which each was perturbed by itself; none of others."""
+    known = {name: one for one in receipt.mechanisms if len(one.columns) == 1
+             for name in (*one.columns, *receipt.names_of(one))}  # fmt: skip
+    parts = [known[name] for name in dict.fromkeys(wanted) if name in known]
+    return [receipt.matrix_of(part.columns) for part in parts] if 1 < len(parts) == len(wanted) else []
+
+
+def _side_by_side(parts: Sequence[Mechanism]) -> Channel:
+    """Return the mechanism on combinations of values: each column is drawn by itself, so that chances multiply."""
+    channels = [part.channel.exact for part in parts]
+    if len(channels) == 1:
+        return channels[0]
+    entries = math.prod(rows * columns for rows, columns in (one.shape for one in channels))
+    if entries > MOST_TOGETHER:
+        raise DivulgeError.of("column", f"have combinations with at most {MOST_TOGETHER:,} chances", "they",
+                              f"{entries:,}", "fewer columns, or a coarser one, can be estimated.")  # fmt: skip
+    secrets, outcomes = (list(itertools.product(*labels)) for labels in
+                         ([one.secrets for one in channels], [one.outcomes for one in channels]))  # fmt: skip
+    return Channel(reduce(Channel.product, channels).matrix, secrets, outcomes)
 
 
 def doubts(receipt: Receipt, released: Any, rows: int) -> tuple[str, ...]:

@@ -205,6 +205,47 @@ def clustered(matrix: np.ndarray, inverse: np.ndarray, rows: int, squares: int, 
     return spread * math.sqrt(math.log(2 / risk) * squares / 2) / rows
 
 
+def of_sample(low: np.ndarray, high: np.ndarray, sample: int, risk: float) -> Interval:
+    """Return bounds on the shares of values among all people, from bounds among a random sample of them.
+
+    A share f among all and g in a sample of s without replacement differ such that s KL(g || f) exceeds log(2 / (risk
+    f)) on a side with probability at most risk f / 2 (Hoeffding, 1963, Theorems 1 and 4). The shares of different
+    values add up to 1, so that all hold at once but for `risk`, however many values there are, and whichever of them
+    are asked about in the light of the reports of all others.
+
+    References
+    ----------
+    Hoeffding, "Probability inequalities for sums of bounded random variables", 1963.
+
+    Examples
+    --------
+    >>> low, high = of_sample(np.array([0.1, 0.0]), np.array([0.1, 0.0]), 1000, 0.05)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.068, 0.0], [0.142, 0.011])
+    """
+
+    def unlikely_at(share: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            one = np.where(seen > 0, seen * np.log(seen / share), 0.0)
+            other = np.where(seen < 1, (1 - seen) * np.log((1 - seen) / (1 - share)), 0.0)
+            return sample * (one + other) > np.log(2 / (risk * share))
+
+    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    ends = [np.zeros_like(low), low.copy(), high.copy(), np.ones_like(high)]
+    for _ in range(_HALVED):
+        middle = (ends[0] + ends[1]) / 2
+        out = unlikely_at(middle, low)  # one end of (0, low) is unlikely, if low is more than one of the sample
+        ends[0], ends[1] = np.where(out, middle, ends[0]), np.where(out, ends[1], middle)
+        middle = (ends[2] + ends[3]) / 2
+        out = unlikely_at(middle, high)
+        ends[2], ends[3] = np.where(out, ends[2], middle), np.where(out, middle, ends[3])
+    return np.where(sample * low > 1, ends[0], 0.0), ends[3]
+
+
+_HALVED = 60
+"""Steps of a bisection between 0 and 1, to the last digits."""
+
+
 def within_simplex(low: np.ndarray, high: np.ndarray) -> Interval:
     """Return the intervals cut by what frequencies are: at least 0, and 1 in all; NaN when none are within them all.
 

@@ -13,6 +13,9 @@ from divulge.releasing.planning.listed import Answers
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.reports.hashing import KEY
 
+PREFIXES = "prefix-extension"
+"""The protocol by which frequent texts are found without a list."""
+
 
 def oracle_for(choice: Release) -> FrequencyOracle:
     """Return the protocol for the column of a request, at the largest ratio that keeps every guarantee, decided anew.
@@ -21,16 +24,18 @@ def oracle_for(choice: Release) -> FrequencyOracle:
     """
     name, (column,) = str(choice.protocol), choice.columns
     assumed = _assumed(choice)
+    if name == PREFIXES:
+        _refuse_beside_prefixes(choice)
     answers = Answers.of(choice)
     values: Labels | None = None
     if answers is not None:
         values = answers.listed[column]
     elif assumed.prior is not None:
         values = tuple(str(text_of(label)) for label in assumed.prior.secrets)
-    elif name not in ("auto", "local-hashing"):
+    elif name not in ("auto", "local-hashing", PREFIXES):
         raise DivulgeError.of(
             "values", f"list the answers that there can be (values=, --values) for {name}", "they", "not given",
-            "local-hashing, or auto, takes any text.",
+            "local-hashing, or auto, takes any text; prefix-extension finds the frequent ones.",
         )  # fmt: skip
     if assumed.source == "uniform":
         if values is None:
@@ -39,11 +44,23 @@ def oracle_for(choice: Release) -> FrequencyOracle:
         assumed = Assumed("uniform", Prior.uniform(list(values)))
     elif assumed.prior is not None and values is not None:
         assumed = assumed.aligned(values, "the list of answers")
-    protocol = fitted(name, values, choice.kept, assumed.prior)
+    protocol = fitted(name, values, choice.kept, assumed.prior, choice.prefixes)
     made = FrequencyOracle.of(column, protocol, assumed, secrets.token_bytes(KEY) if protocol.of_text else b"")
     for guarantee in choice.kept:
         _require(guarantee, made)
     return made
+
+
+def _refuse_beside_prefixes(choice: Release) -> None:
+    """Refuse what reports of prefixes do not know: a list, a prior, and one report in many rows."""
+    for name, value in (("values", choice.values), ("prior", choice.prior)):
+        if value is not None:
+            raise DivulgeError.of(name, f"be left out with {PREFIXES}, which any text goes through", "it", "given",
+                                  "with a list of answers local-hashing and others are more exact.")  # fmt: skip
+    if choice.one_answer:
+        raise DivulgeError.of("one_answer", f"be left out with {PREFIXES}", "it", "given",
+                              "keep one row of each person, or let rows share the promise (rows_per_person=, "
+                              "--rows-per-person).")  # fmt: skip
 
 
 def _assumed(choice: Release) -> Assumed:

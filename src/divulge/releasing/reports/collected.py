@@ -16,6 +16,7 @@ from divulge.releasing.planning.listed import read_values
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.reports.decoding import Decoder
+from divulge.releasing.reports.extension import PrefixDecoder, decoder_of
 from divulge.releasing.reports.part import read_reports, report_columns
 
 MOST_GROUPS = 1 << 27
@@ -42,20 +43,21 @@ def collected_frequencies(
     columns = report_columns(protocol, name)
     reading = [*columns, *([by] if by else [])]
     source.require_values(reading)
-    groups: dict[Hashable, Decoder] = {}
+    groups: dict[Hashable, Decoder | PrefixDecoder] = {}
     for batch in source.batches(reading):
         arrays = [batch.column(one) for one in columns]
         reports, seeds = read_reports(protocol, arrays)
         for label, rows in _groups(batch, by):
             if label not in groups:
-                groups[label] = Decoder(protocol, values, oracle.key)
+                groups[label] = decoder_of(protocol, values, oracle.key)
                 _require_room(groups, by)
             groups[label].add(reports[rows], seeds[rows])
     if not groups:
         raise DivulgeError.of("released", "have at least one row", "it", "empty")
     said = doubts(receipt, released, sum(one.reports for one in groups.values()))
+    squares = receipt.protects.get("squares")
     found = {
-        label: one.frequencies(top, confidence, simultaneous, len(groups), group=label, doubts=said)
+        label: one.frequencies(top, confidence, simultaneous, len(groups), squares, group=label, doubts=said)
         for label, one in groups.items()
     }
     return found if by else found[None]
@@ -78,7 +80,7 @@ def _groups(batch: Any, by: str | None) -> list[tuple[Hashable, Any]]:
     return [(labels[i], np.flatnonzero(where == i)) for i in np.unique(where).tolist()]
 
 
-def _require_room(groups: dict[Hashable, Decoder], by: str | None) -> None:
+def _require_room(groups: dict[Hashable, Decoder | PrefixDecoder], by: str | None) -> None:
     counts = sum(one.size for one in groups.values())
     if counts > MOST_GROUPS:
         raise DivulgeError.of(

@@ -1,5 +1,6 @@
 """Reports, batch by batch, to how many of them support each value; and from these counts to frequencies."""
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -10,14 +11,12 @@ from divulge.model.entries import scalar
 from divulge.model.labels import Labels, alphabet, is_default, key_of, labels_at
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets import geometry
+from divulge.protocols.sets.prefixes import Prefixes
 from divulge.protocols.sets.transformed import HadamardRows, Hyperplanes, Transformed
 from divulge.releasing.estimating.estimate import Frequencies
 from divulge.releasing.estimating.intervals import clopper_pearson
-from divulge.releasing.reports.hashing import SEED, buckets_of, digests, supports
-from divulge.releasing.reports.part import is_bits
-
-UNEVEN = 2.0**-31
-"""By how much the chance of a bucket may differ from 1/g: 2^32 hashes are divided among g buckets."""
+from divulge.releasing.reports.hashing import SEED, UNEVEN, buckets_of, supports, words_of
+from divulge.releasing.reports.part import is_bits, texts_coded
 
 UNPACKED = 1 << 12
 """Reports of bits that are unpacked at a time."""
@@ -32,7 +31,7 @@ class Decoder:
         self.protocol, self.reports = protocol, 0
         self.names: Labels = protocol.values if values is None else alphabet(values, None, "values")
         self._at = positions(protocol, values, key)
-        counted = len(self._at) if protocol.name == "local-hashing" else protocol.size
+        counted = len(self._at) if protocol.hashed else protocol.size
         self._found = np.zeros(counted if _by_value(protocol) else outcomes(protocol), dtype=np.int64)
 
     @property
@@ -44,7 +43,7 @@ class Decoder:
         """Count reports; those that are none of the protocol are refused."""
         refuse_foreign(self.protocol, reports, seeds)
         self.reports += len(reports)
-        if self.protocol.name == "local-hashing":
+        if self.protocol.hashed:
             at = self._at.astype(np.uint64)
             self._found += supports(seeds, reports, at, outcomes(self.protocol), progress)
         elif is_bits(self.protocol):
@@ -59,7 +58,7 @@ class Decoder:
     def support(self) -> np.ndarray:
         """Return how many reports raise each value, int64: by transform, by counting or by hashing."""
         found, sets = self._found, self.protocol.sets
-        if self.protocol.name == "local-hashing":
+        if self.protocol.hashed:
             return found
         if isinstance(sets, Transformed):
             summed, off = sets.seen(found)
@@ -71,38 +70,64 @@ class Decoder:
         return found[self._at]
 
     def frequencies(self, top: Any = None, confidence: float = 0.95, simultaneous: bool = True,
-                    families: int = 1, **more: Any) -> Frequencies:  # fmt: skip
+                    families: int = 1, squares: int | None = None, **more: Any) -> Frequencies:  # fmt: skip
         """Return how frequent the values were among the senders; see `Reports.frequencies`."""
-        level = scalar(confidence, "confidence")
-        if not 0 < level < 1:
-            raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
-        if not self.reports:
-            raise DivulgeError.of("reports", "have at least one", "they", "none")
-        if top is not None and not (isinstance(top, int) and not isinstance(top, bool) and top >= 1):
-            raise DivulgeError.of("top", "be a whole number of at least 1", "it", repr(top))
+        level = checked(confidence, top, self.reports)
         counts, n, names = self.support(), self.reports, self.names
-        p, q = float(self.protocol.p_star), float(self.protocol.q_star)
         risk = (1 - level) / (len(names) * families if simultaneous else 1)
         if top is not None:
             chosen = np.argsort(-counts, kind="stable")[:top]
             names, counts = labels_at(names, chosen), counts[chosen]
-        different, where = np.unique(counts, return_inverse=True)
-        low, high = clopper_pearson(different, np.full(len(different), n), risk)
-        off = UNEVEN if self.protocol.name == "local-hashing" else 0.0
-        low, high = ((end - q + side * off) / (p - q) for end, side in ((low, -1), (high, 1)))
+        shares, low, high = shares_of(self.protocol, counts, n, risk, squares)
         return Frequencies(
-            tuple(names), (counts / n - q) / (p - q), np.clip(low, 0, 1)[where], np.clip(high, 0, 1)[where], n, level,
-            simultaneous, "inversion", 1 / (p - q), **more,
-        )  # fmt: skip
+            tuple(names), shares, low, high, n, level, simultaneous, "inversion", condition(self.protocol), **more
+        )
+
+
+def checked(confidence: Any, top: Any, reports: int) -> float:
+    """Return the confidence; refuse one that is none, a `top` that is none, and no reports."""
+    level = scalar(confidence, "confidence")
+    if not 0 < level < 1:
+        raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+    if not reports:
+        raise DivulgeError.of("reports", "have at least one", "they", "none")
+    if top is not None and not (isinstance(top, int) and not isinstance(top, bool) and top >= 1):
+        raise DivulgeError.of("top", "be a whole number of at least 1", "it", repr(top))
+    return level
+
+
+def condition(protocol: Protocol) -> float:
+    """Return by how much estimates magnify chance, 1 / (p* - q*)."""
+    return float(1 / (protocol.p_star - protocol.q_star))
+
+
+def shares_of(
+    protocol: Protocol, counts: np.ndarray, n: int, risk: float, squares: int | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (estimated shares, lower bounds, upper bounds) of values that so many of n reports support.
+
+    Each interval misses with probability at most risk. Where k rows of a person show one report, and the sum of k^2 is
+    at most `squares`, a share of rows is a sum of independent terms in [0, k/n], which Hoeffding bounds.
+    """
+    p, q = float(protocol.p_star), float(protocol.q_star)
+    different, where = np.unique(counts, return_inverse=True)
+    if squares is None:
+        low, high = clopper_pearson(different, np.full(len(different), n), risk)
+    else:
+        off = math.sqrt(math.log(2 / risk) * squares / 2) / n
+        low, high = different / n - off, different / n + off
+    uneven = UNEVEN * protocol.hashed
+    low, high = ((end - q + side * uneven) / (p - q) for end, side in ((low, -1), (high, 1)))
+    return (counts / n - q) / (p - q), np.clip(low, 0, 1)[where], np.clip(high, 0, 1)[where]
 
 
 def _by_value(protocol: Protocol) -> bool:
-    return protocol.name == "local-hashing" or is_bits(protocol)
+    return protocol.hashed or is_bits(protocol)
 
 
 def outcomes(protocol: Protocol) -> int:
     """Return how many reports there are, but for seeds: values, rows, hyperplanes or buckets."""
-    return protocol.q.denominator if protocol.name == "local-hashing" else protocol.sets.count() or 0
+    return protocol.q.denominator if protocol.hashed else protocol.sets.count() or 0
 
 
 def positions(protocol: Protocol, values: Sequence[Hashable] | None, key: bytes) -> np.ndarray:
@@ -120,7 +145,7 @@ def codes_of(protocol: Protocol, values: Sequence[Hashable], key: bytes) -> np.n
     different: dict[Hashable, int] = {}
     where = np.array([different.setdefault(value, len(different)) for value in values], dtype=np.int64)
     if protocol.of_text:
-        return digests(different, key)[where] if different else np.empty(0, dtype=np.uint64)
+        return texts_coded(protocol, list(different), key)[where] if different else np.empty(0, dtype=np.uint64)
     if is_default(protocol.values):
         places: dict[Hashable, int] = {x: x for x in different if isinstance(x, int) and 0 <= x < protocol.size}
         found = np.array([places.get(value, -1) for value in different], dtype=np.int64)[where]
@@ -137,7 +162,10 @@ def codes_of(protocol: Protocol, values: Sequence[Hashable], key: bytes) -> np.n
 def supporting(protocol: Protocol, reports: np.ndarray, seeds: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return whether each report supports the value of the same row, bool."""
     sets = protocol.sets
-    if protocol.name == "local-hashing":
+    if isinstance(sets, Prefixes):
+        level = np.searchsorted(sets.lengths, seeds[:, SEED].astype(np.int64))
+        codes = codes[np.arange(len(reports)), level]
+    if protocol.hashed:
         return buckets_of(seeds, codes.astype(np.uint64), outcomes(protocol)) == reports
     if is_bits(protocol):
         rows = np.arange(len(reports))
@@ -154,18 +182,21 @@ def supporting(protocol: Protocol, reports: np.ndarray, seeds: np.ndarray, codes
 
 
 def refuse_foreign(protocol: Protocol, reports: np.ndarray, seeds: np.ndarray) -> None:
-    """Refuse reports that are none of the protocol: of another alphabet, without seeds, or with too many."""
-    bits, hashing = is_bits(protocol), protocol.name == "local-hashing"
+    """Refuse reports that are none of the protocol: of another alphabet or length, without seeds, or with too many."""
+    bits, sets = is_bits(protocol), protocol.sets
     width = -(-protocol.size // 8) if bits else 0
     shape = (len(reports), width) if bits else (len(reports),)
-    kinds = reports.shape == shape and reports.dtype.kind in "iu" and seeds.shape == (len(reports), SEED * hashing)
+    kinds = reports.shape == shape and reports.dtype.kind in "iu" and seeds.shape == (len(reports), words_of(protocol))
     if not kinds:
         raise DivulgeError.of("reports", f"be those of {protocol.name}", "their shape", f"{reports.shape}")
     if bits:
         tail = 8 * width - protocol.size  # bits that stand for no value
         wrong = int((reports[:, -1] & ((1 << tail) - 1)).astype(bool).sum()) if len(reports) else 0
     else:
-        wrong = int(((reports < 0) | (reports >= outcomes(protocol))).sum())
+        outside = (reports < 0) | (reports >= outcomes(protocol))
+        if isinstance(sets, Prefixes):
+            outside |= ~np.isin(seeds[:, SEED], np.array(sets.lengths, dtype=np.uint64))
+        wrong = int(outside.sum())
     if wrong:
         raise DivulgeError.of("reports", f"be outcomes of {protocol.name}", "the number of others", f"{wrong:,}",
                               "they are forged, or of another protocol.")  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.protocols.sets import geometry
 from divulge.protocols.sets.ordered import Independent, Subsets
+from divulge.protocols.sets.prefixes import Prefixes
 from divulge.protocols.sets.transformed import HadamardRows, Hyperplanes
 from divulge.protocols.two_level import TwoLevel
 from divulge.releasing.drawing.chance import Chance
@@ -24,6 +25,7 @@ DRAWN = 1 << 16
 def drawn(protocol: TwoLevel, codes: np.ndarray, threads: int | None = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return (reports, seeds): int64 reports, of unary encoding bits packed into bytes; seeds of hashes, else none.
 
+    Of prefixes `codes` has a column for each length, and the last word of a seed is the length that was drawn.
     Without a number of `threads` there are as many as processors; each has a fresh key.
     """
     if isinstance(protocol.sets, Subsets) and protocol.sets.chosen > 1:
@@ -57,8 +59,13 @@ def drawn(protocol: TwoLevel, codes: np.ndarray, threads: int | None = 1) -> tup
 def _part(protocol: TwoLevel, codes: np.ndarray, chance: Chance) -> tuple[np.ndarray, np.ndarray]:
     sets, rows = protocol.sets, len(codes)
     none = np.empty((rows, 0), dtype=np.uint64)
+    if isinstance(sets, Prefixes):
+        level = chance.uniform(sets.levels, rows)
+        reports, seeds = _hashed(protocol, codes[np.arange(rows), level], chance)
+        lengths = np.array(sets.lengths, dtype=np.uint64)
+        return reports, np.column_stack([seeds, lengths[level]])
     if isinstance(sets, Independent):
-        if protocol.name == "local-hashing":
+        if protocol.hashed:
             return _hashed(protocol, codes, chance)
         return _unary(protocol, sets, codes, chance), none
     own = chance.bernoulli(protocol.p_star, rows)

@@ -8,7 +8,7 @@ chance of 6 in 10^8.
 """
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +16,8 @@ import numpy as np
 
 from divulge import kernels
 from divulge.model.labels import text_of
+from divulge.protocols.sets.prefixes import Prefixes
+from divulge.protocols.two_level import TwoLevel
 from divulge.releasing.drawing.sampling import cores
 
 HALF = np.uint64(32)
@@ -33,6 +35,9 @@ KEY = 16
 SEED = 3
 """Words of 64 bits in the seed of a hash: a1, a2 and b."""
 
+UNEVEN = 2.0**-31
+"""By how much the chance of a bucket may differ from 1/g: 2^32 hashes are divided among g buckets."""
+
 
 def digests(values: Iterable[Hashable], key: bytes) -> np.ndarray:
     """Return 63 bits for the text of each value, as uint64: no digest is below 0 as int64.
@@ -42,10 +47,45 @@ def digests(values: Iterable[Hashable], key: bytes) -> np.ndarray:
     >>> bool(digests(["a"], b"") == digests(["a"], b"")), bool(digests(["a"], b"") == digests(["a"], b"other"))
     (True, False)
     """
-    whole = b"".join(
-        hashlib.blake2b((text_of(value) or "").encode(), digest_size=8, key=key).digest() for value in values
-    )
+    return digests_of_bytes(((text_of(value) or "").encode() for value in values), key)
+
+
+def digests_of_bytes(several: Iterable[bytes], key: bytes) -> np.ndarray:
+    """Return 63 bits for each of several texts, or prefixes of texts, as bytes.
+
+    Examples
+    --------
+    >>> bool(digests_of_bytes([b"a"], b"") == digests(["a"], b""))
+    True
+    """
+    whole = b"".join(hashlib.blake2b(one, digest_size=8, key=key).digest() for one in several)
     return np.frombuffer(whole, dtype="<u8").astype(np.uint64) >> np.uint64(1)
+
+
+def prefix_digests(codes: Sequence[bytes], lengths: Sequence[int], key: bytes) -> np.ndarray:
+    """Return a digest of the first bytes of each text, of each length: uint64 of shape (texts, lengths).
+
+    Examples
+    --------
+    >>> found = prefix_digests([b"ab", b"ac"], (1, 2), b"")
+    >>> bool(found[0, 0] == found[1, 0]), bool(found[0, 1] == found[1, 1])
+    (True, False)
+    """
+    known: dict[bytes, int] = {}
+    where = [known.setdefault(code[:length], len(known)) for code in codes for length in lengths]
+    return digests_of_bytes(known, key)[np.array(where, dtype=np.int64)].reshape(len(codes), len(lengths))
+
+
+def words_of(protocol: TwoLevel) -> int:
+    """Return how many words a report has beside its number: those of a seed, and the length of a prefix in bytes.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> words_of(protocols.hadamard(3, 1.0)), words_of(protocols.prefix_extension(1.0))
+    (0, 4)
+    """
+    return SEED * protocol.hashed + isinstance(protocol.sets, Prefixes)
 
 
 def buckets_of(seeds: np.ndarray, values: np.ndarray, buckets: int) -> np.ndarray:

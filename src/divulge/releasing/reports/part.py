@@ -11,15 +11,19 @@ from divulge.extras import require
 from divulge.files.tables.buffers import as_numbers
 from divulge.model.labels import text_of
 from divulge.protocols.protocol import Protocol
+from divulge.protocols.sets.prefixes import Prefixes, written
 from divulge.releasing.drawing.coding import DRAWN, MISSING, Coded, Encoded, Secrets
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.reports.drawing import drawn
-from divulge.releasing.reports.hashing import SEED, digests
+from divulge.releasing.reports.hashing import SEED, digests, prefix_digests, words_of
 
 
 @dataclass(frozen=True, eq=False)
 class ReportPart:
-    """A protocol and how the values of its column are coded: by a list, or, where there is none, by a digest."""
+    """A protocol and how the values of its column are coded: by a list, or, where there is none, by a digest.
+
+    Of prefixes there is a digest for each length.
+    """
 
     mechanism: FrequencyOracle
     secrets: Secrets | None
@@ -45,16 +49,19 @@ class ReportPart:
         if self.secrets is not None:
             return self.secrets.coded([columns[name] for name in self.columns])
         values, where, missing = columns[self.columns[0]]
-        texts = [text_of(value) for value in values]
-        null = [] if not missing else [MISSING] if self.null_as is None else self._digested([text_of(self.null_as)])
-        return Coded(where, np.array([*self._digested(texts), *null], dtype=np.int64))
+        found = self._digested([text_of(value) for value in values])
+        if missing:
+            null = self._digested([text_of("" if self.null_as is None else self.null_as)])
+            found = np.concatenate([found, np.full_like(null, MISSING) if self.null_as is None else null])
+        return Coded(where, found)
 
-    def _digested(self, texts: Sequence[Any]) -> list[int]:
-        return digests(texts, self.mechanism.key).tolist()
+    def _digested(self, texts: Sequence[Any]) -> np.ndarray:
+        """Return the digest of each text, or those of its prefixes: none is below 0 as int64."""
+        return texts_coded(self.mechanism.protocol, texts, self.mechanism.key).view(np.int64)
 
     def drawn(self, codes: np.ndarray, rows: np.ndarray | None = None, threads: int | None = None) -> np.ndarray:
         """Return a fresh report for each row, shape (rows, columns of the report)."""
-        own = codes if rows is None else rows.take(codes)
+        own = codes if rows is None else rows.take(codes, axis=0)
         reports, seeds = drawn(self.mechanism.protocol, own, threads)
         return reports if reports.ndim > 1 else np.column_stack([reports, seeds.view(np.int64)])
 
@@ -78,7 +85,7 @@ def is_bits(protocol: Protocol) -> bool:
 
 
 def report_columns(protocol: Protocol, name: str) -> list[str]:
-    """Return the names of the columns that a report has: its own, and of local hashing three words of a seed.
+    """Return the names of the columns that a report has: its own, of hashes three words of a seed, and a length.
 
     Examples
     --------
@@ -86,8 +93,23 @@ def report_columns(protocol: Protocol, name: str) -> list[str]:
     >>> report_columns(protocols.local_hashing(None, 1.0), "url")
     ['url', 'url_seed_1', 'url_seed_2', 'url_seed_3']
     """
-    seeds = SEED if protocol.name == "local-hashing" else 0
-    return [name, *(f"{name}_seed_{j + 1}" for j in range(seeds))]
+    seeds = [f"{name}_seed_{j + 1}" for j in range(min(SEED, words_of(protocol)))]
+    return [name, *seeds, *([f"{name}_prefix"] if words_of(protocol) > SEED else [])]
+
+
+def texts_coded(protocol: Protocol, texts: Sequence[Any], key: bytes) -> np.ndarray:
+    """Return texts as digests under a key, uint64: one each, or of prefixes one for each length, shape (n, lengths).
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> texts_coded(protocols.prefix_extension(1.0, 4), ["abc"], b"").shape
+    (1, 3)
+    """
+    sets = protocol.sets
+    if not isinstance(sets, Prefixes):
+        return digests(texts, key)
+    return prefix_digests([written(text, sets.lengths[-1]) for text in texts], sets.lengths, key)
 
 
 def read_reports(protocol: Protocol, arrays: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:

@@ -15,11 +15,9 @@ from divulge.protocols.protocol import Protocol
 from divulge.releasing.estimating.estimate import Frequencies
 from divulge.releasing.reports.decoding import Decoder, Progress, codes_of, refuse_foreign
 from divulge.releasing.reports.drawing import drawn
+from divulge.releasing.reports.extension import PrefixDecoder, decoder_of
 from divulge.releasing.reports.hashing import KEY
 from divulge.releasing.reports.part import report_columns
-
-UNEVEN = 2.0**-31
-"""By how much the chance of a bucket may differ from 1/g: 2^32 hashes are divided among g buckets."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,8 +70,8 @@ class Reports(Record, Shown):
         """
         return self._decoder(values, progress).support()
 
-    def _decoder(self, values: Sequence[Hashable] | None, progress: Progress) -> Decoder:
-        found = Decoder(self.protocol, values, self.key)
+    def _decoder(self, values: Sequence[Hashable] | None, progress: Progress) -> Decoder | PrefixDecoder:
+        found = decoder_of(self.protocol, values, self.key)
         found.add(self.reports, self.seeds, progress)
         return found
 

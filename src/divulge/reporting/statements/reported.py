@@ -11,9 +11,10 @@ import numpy as np
 from divulge import exact
 from divulge.protocols.information import most_information
 from divulge.protocols.record import to_dict
-from divulge.releasing.estimating.intervals import clopper_pearson
+from divulge.protocols.sets.prefixes import Prefixes
+from divulge.releasing.estimating.intervals import clopper_pearson, of_sample
 from divulge.releasing.planning.naming import str_of
-from divulge.releasing.records.ran.oracle import HASH, TEXT, FrequencyOracle
+from divulge.releasing.records.ran.oracle import FrequencyOracle, family
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.reports.part import report_columns
 from divulge.reporting.statements import telling
@@ -47,10 +48,16 @@ class ReportFacts(WithoutMatrix):
             return math.inf, math.inf
         p, q = float(protocol.p_star), float(protocol.q_star)
 
+        sample = max(1, rows // protocol.sets.levels)  # the rows that tell of a whole answer, if it is a long one
+        halved = sample < rows
+
         def off(share: np.ndarray) -> np.ndarray:
-            hits = np.rint(rows * (share * p + (1 - share) * q)).astype(np.int64)
-            low, high = clopper_pearson(hits, np.full(len(hits), rows), RISK / self.asked_for)
-            return np.maximum(high - hits / rows, hits / rows - low) / (p - q) * rows
+            hits = np.rint(sample * (share * p + (1 - share) * q)).astype(np.int64)
+            low, high = clopper_pearson(hits, np.full(len(hits), sample), RISK / (1 + halved) / self.asked_for)
+            seen, low, high = ((one - q) / (p - q) for one in (hits / sample, low, high))
+            if halved:
+                low, high = of_sample(low, high, sample, RISK / 2)
+            return np.maximum(high - seen, seen - low) * rows
 
         small = off(np.zeros(1))
         for _ in range(3):  # a group as large as what it takes to be told from nobody
@@ -79,7 +86,9 @@ def _lead(facts: ReportFacts, receipt: Receipt, voice: Voice) -> list[Part]:
 def _occurs(facts: ReportFacts, receipt: Receipt, voice: Voice) -> list[Part]:
     protocol = facts.mechanism.protocol
     said = voice.say("reports_occur_any")
-    if not protocol.of_text:
+    if isinstance(protocol.sets, Prefixes):
+        said = voice.say("reports_occur_prefix", length=voice.number(protocol.sets.lengths[-1], 0))
+    elif not protocol.of_text:
         said = voice.say("reports_occur", count=voice.number(protocol.size, 0))
     return [Head(voice.say("q_occurs")), Para(said)]
 
@@ -130,8 +139,10 @@ def _technical(facts: ReportFacts, receipt: Receipt, voice: Voice) -> list[Part]
     oracle, protocol = facts.mechanism, facts.mechanism.protocol
     head, *found = telling.technical(facts, receipt, voice)
     said = [voice.say("reports_technical", protocol=protocol.name, times=times(voice, float(protocol.ratio)))]
-    if protocol.name == "local-hashing":
-        said.append(voice.say("reports_hash", family=f"{TEXT}; {HASH}" if protocol.of_text else HASH))
+    if isinstance(protocol.sets, Prefixes):
+        said.append(voice.say("reports_levels", count=voice.number(protocol.sets.levels, 0)))
+    if protocol.hashed:
+        said.append(voice.say("reports_hash", family=family(protocol)))
     bits = voice.rounded(most_information(protocol) / math.log(2), ROUND_CEILING)
     capacity = voice.rounded(exact.as_float(protocol.a), ROUND_CEILING)
     said.append(voice.say("reports_bits", bits=bits, capacity=capacity))
@@ -145,7 +156,7 @@ def book_column(receipt: Receipt, oracle: FrequencyOracle, voice: Voice) -> dict
     """Return what the codebook for programs says of a column of reports."""
     protocol, (name,) = oracle.protocol, receipt.names_of(oracle)
     table = receipt.output or "TABLE"
-    more = " --values CANDIDATES.txt" if protocol.of_text else ""
+    more = " --values CANDIDATES.txt" if protocol.of_text and not isinstance(protocol.sets, Prefixes) else ""
     return {
         "names": report_columns(protocol, name),
         "about": list(oracle.columns),
@@ -154,7 +165,7 @@ def book_column(receipt: Receipt, oracle: FrequencyOracle, voice: Voice) -> dict
                                          if name in ("hash", "key")},
         "estimate": {
             "possible": True,
-            "formula": plain(voice.say("book_report_formula")),
+            "formula": plain(_formula(protocol, voice)),
             "p": float(protocol.p_star),
             "q": float(protocol.q_star),
             "command": f"divulge estimate {table} --receipt {Path(table).stem}.receipt.json{more}",
@@ -169,4 +180,11 @@ def book_texts(receipt: Receipt, oracle: FrequencyOracle, voice: Voice) -> list[
     protocol, (name,) = oracle.protocol, receipt.names_of(oracle)
     said = [voice.say("book_reports", columns=voice.listed(list(oracle.columns)), protocol=protocol.name)]
     said.append(voice.say("book_report_columns", columns=voice.listed(report_columns(protocol, name))))
-    return [*said, *([voice.say("book_report_candidates")] if protocol.of_text else [])]
+    searched = "book_report_prefixes" if isinstance(protocol.sets, Prefixes) else "book_report_candidates"
+    return [*said, *([voice.say(searched)] if protocol.of_text else [])]
+
+
+def _formula(protocol: Any, voice: Voice) -> Text:
+    if not isinstance(protocol.sets, Prefixes):
+        return voice.say("book_report_formula")
+    return voice.say("book_report_formula_prefix", length=voice.number(protocol.sets.lengths[-1], 0))

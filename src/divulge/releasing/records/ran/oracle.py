@@ -9,6 +9,7 @@ from divulge.errors import DivulgeError
 from divulge.files.forms import Form, Some, fits, whole
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.record import NAMES, from_dict, to_dict
+from divulge.protocols.sets.prefixes import Prefixes
 from divulge.releasing.planning.assumed import Assumed
 from divulge.releasing.records.levels import refuse_levels
 from divulge.releasing.records.promised import Spent, log_up
@@ -17,7 +18,7 @@ from divulge.releasing.records.ran.mechanism import HEAD, Ran, read_head
 ORACLE: Form = HEAD | {
     "protocol": {
         "name": tuple(NAMES), "values": (None, whole, Some(str)), "epsilon": float, "ratio": str, "size?": whole,
-        "buckets?": whole, "field?": whole, "dimension?": whole,
+        "buckets?": whole, "field?": whole, "dimension?": whole, "lengths?": Some(whole),
     },
     "hash?": str, "key?": str,
 }  # fmt: skip
@@ -28,6 +29,23 @@ HASH = "multiply-shift (Dietzfelbinger 1996), pairwise independent, a seed a rep
 
 TEXT = "BLAKE2b to 63 bits under the key"
 """How text becomes a number before it is hashed."""
+
+
+BEGINNING = "the first bytes in UTF-8, with the byte ff behind the end of a text, or fe where it was cut"
+"""What of a text is hashed where reports tell of prefixes."""
+
+
+def family(protocol: Protocol) -> str:
+    """Return how the values of a protocol are hashed, in words.
+
+    Examples
+    --------
+    >>> from divulge import protocols
+    >>> family(protocols.local_hashing(9, 1.0))
+    'multiply-shift (Dietzfelbinger 1996), pairwise independent, a seed a report'
+    """
+    beginning = (BEGINNING,) if isinstance(protocol.sets, Prefixes) else ()
+    return "; ".join((*beginning, *((TEXT,) if protocol.of_text else ()), HASH))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +101,8 @@ class FrequencyOracle(Ran):
     def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
         """Return what JSON can hold of it."""
         found = {**self._head(keeper), "protocol": to_dict(self.protocol)}
-        if self.protocol.name == "local-hashing":
-            found["hash"] = f"{TEXT}; {HASH}" if self.protocol.of_text else HASH
+        if self.protocol.hashed:
+            found["hash"] = family(self.protocol)
         return found | ({"key": self.key.hex()} if self.key else {})
 
     def on_record(self) -> dict[str, Any]:

@@ -13,6 +13,10 @@ REPORTS: dict[str, str] = {
     "reports_occur_any":
         "None of them occurs. A report is a bucket and the seed of a hash; behind each there can be any text. There is "
         "no list of answers.",
+    "reports_occur_prefix":
+        "None of them occurs. A report is a bucket and the seed of a hash of an answer's beginning: how long a "
+        "beginning, of {length} bytes at most, was drawn by chance, and the report tells of nothing behind it. There "
+        "is no list of answers; behind each report there can be any text.",
     "list_any": "Any text can be an answer: no list of answers was taken from the table.",
     "reports_mean":
         "It is a hint about many answers at once, and no proof: the answers that a report supports become likelier "
@@ -36,6 +40,9 @@ REPORTS: dict[str, str] = {
         "randomness. A report supports a set of answers, and is at most {times} times as likely for an answer in its "
         "set as for another.",
     "reports_hash": "Text and values were hashed, with a seed drawn for each report: {family}.",
+    "reports_levels":
+        "Each row tells of a beginning of one length, which was drawn from {count}, and the whole promise is spent on "
+        "it: one row in {count}, or more where an answer is short, tells of all of an answer.",
     "reports_bits":
         "On average a report tells at most {bits} bits about its answer, and makes guessing it at most {capacity} "
         "times as likely to succeed, whatever was known before.",
@@ -46,9 +53,15 @@ REPORTS: dict[str, str] = {
     "book_report_formula":
         "share of a true answer = (share of reports that support it - q) / (p - q), with p and q as in the codebook "
         "that programs read",
+    "book_report_formula_prefix":
+        "share of a true answer of fewer than {length} bytes = (share that support it - q) / (p - q), among the "
+        "reports whose length is greater than that of the answer, with p and q as in the codebook that programs read",
     "book_report_use":
         "No entry is a fact about a person, and no count of entries is a count of answers: estimate from all reports.",
     "book_report_candidates":
         "There is no list of answers: estimates are asked for candidates, in a file with one a line.",
+    "book_report_prefixes":
+        "There is no list of answers: frequent ones are found by their beginnings, or estimates are asked for "
+        "candidates, in a file with one a line. The last column has the length of the beginning in bytes.",
 }  # fmt: skip
 """Name -> English sentence."""

@@ -1,6 +1,6 @@
 """How often intervals hold: the table of docs/audit.md. Nominal: 95 %, all intervals of a table at once.
 
-Run: python benchmarks/coverage.py [tables]. Tables of rows are drawn with a fixed seed; 4,000 of them take minutes.
+Run: python benchmarks/intervals.py [tables]. Tables of rows are drawn with a fixed seed; 4,000 of them take minutes.
 """
 
 import sys
