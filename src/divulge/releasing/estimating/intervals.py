@@ -221,7 +221,7 @@ def of_sample(low: np.ndarray, high: np.ndarray, sample: int, risk: float) -> In
     --------
     >>> low, high = of_sample(np.array([0.1, 0.0]), np.array([0.1, 0.0]), 1000, 0.05)
     >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.068, 0.0], [0.142, 0.011])
+    ([0.07, 0.0], [0.135, 0.008])
     """
 
     def unlikely_at(share: np.ndarray, seen: np.ndarray) -> np.ndarray:
