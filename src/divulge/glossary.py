@@ -337,6 +337,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
     ),
     "Published tables": (
         Term("k-anonymity; prosecutor risk", "", ("guarantees.KAnonymity",), "Sweeney 2002", "tables"),
+        Term("minimality attack", "", ("results.Minimality",), "Wong et al. 2007", "tables"),
         Term("distinct l-diversity", "", ("guarantees.DistinctL",), "Machanavajjhala et al. 2007", "tables"),
         Term("entropy l-diversity", "", ("guarantees.EntropyL",), "Machanavajjhala et al. 2007", "tables"),
         Term("recursive l-diversity", "", ("guarantees.RecursiveL",), "Machanavajjhala et al. 2007", "tables"),

@@ -57,4 +57,5 @@ from .tables.columns import Disclosure as Disclosure
 from .tables.generalization import Generalization as Generalization
 from .tables.groups import Groups as Groups
 from .tables.levels.lattice import Infeasible as Infeasible
+from .tables.levels.minimality import Minimality as Minimality
 from .tables.levels.search import Certificate as Certificate

@@ -1,5 +1,6 @@
 """Tables: every model, claim and bound of groups against counting row by row."""
 
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction as F
@@ -226,7 +227,7 @@ def bits_lost(values: list[Any], coarse: list[Any]) -> mp.mpf:
     return -mp.fsum(mp.log(mp.mpf(fine[v]) / wide[c], 2) for v, c in zip(values, coarse, strict=True))
 
 
-@case("generalize", "Generalization", "Certificate", "Infeasible")
+@case("generalize", "Generalization", "Certificate", "Infeasible", "Minimality")
 def generalized(rng: np.random.Generator) -> None:
     """The loss is the least of all nodes that keep k and t, and the certificate names only nodes that do not."""
     H = dv.tables.Hierarchy
@@ -278,6 +279,37 @@ def generalized(rng: np.random.Generator) -> None:
     assert set(found.as_they_were) == {"s", *(name for name, level in found.levels.items() if not level)}
     assert (found.person, found.together, found.papers) == (None, None, {})
     assert found.rows.num_rows == found.table.num_rows == len(table["s"])
+    if found.minimality is not None:
+        chosen(table, asked, coarse[best], found)
+
+
+def chosen(table: dict[str, list[Any]], asked: dict[str, Any], coarse: dict[str, list[Any]], found: Any) -> None:
+    """What the choice of levels tells is at least what groups tell, and where orders are few, what all orders tell."""
+    seen, secrets = found.minimality, Counter(table["s"])
+    assert seen.before == F(secrets[seen.value], len(table["s"]))
+    who = [i for i in range(len(table["s"])) if all(str(table[n][i]) == str(v) for n, v in seen.group.items())]
+    group = [s for a, b, s in zip(coarse["a"], coarse["b"], coarse["s"], strict=True)
+             if (a, b) == (coarse["a"][who[0]], coarse["b"][who[0]])]  # fmt: skip
+    assert seen.by_group == F(group.count(seen.value), len(group))
+    assert 1 <= seen.left <= seen.tables
+    assert 0 < seen.after <= 1
+    if len(table["s"]) > 6:
+        return
+    places = list(zip(coarse["a"], coarse["b"], strict=True))
+    ends = Counter(zip(places, table["s"], strict=True))
+    kept = []
+    for order in sorted(set(itertools.permutations(table["s"])), key=str):
+        if Counter(zip(places, order, strict=True)) == ends:
+            try:
+                other = dv.generalize(pa.table(table | {"s": list(order)}), ["a", "b"], "s", **asked)
+            except dv.DivulgeError:
+                continue
+            if other.levels == found.levels:
+                kept.append(order)
+    lifts = {(i, s): F(sum(order[i] == s for order in kept), len(kept)) * len(table["s"]) / secrets[s]
+             for i in range(len(table["s"])) for s in secrets}  # fmt: skip
+    assert seen.lift == max(lifts.values())
+    assert all(lifts[i, seen.value] == seen.lift for i in who)
 
 
 def unmerged(joint: dv.Joint) -> dict[str, Any]:

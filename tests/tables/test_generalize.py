@@ -1,5 +1,6 @@
 """Coarsened tables: the optimum by trying every node; certificates are checked by what they say, without the search."""
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -371,3 +372,71 @@ def test_a_receipt_with_a_number_that_does_not_follow_is_refused(name: str, valu
     path.write_text(json.dumps(receipt | {"checksum": papers._checksum(receipt)}))
     with pytest.raises(dv.InputFileError, match=r"edited|something else|malformed"):
         dv.statement(path)
+
+
+def believed(rows: list[tuple[str, str]], asked: dict[str, Any]) -> tuple[dict[tuple[str, str], F], int, int]:
+    """Return what is believed of each (known value, secret) by who tries each way to deal the secrets to the rows."""
+
+    def published(secrets: tuple[str, ...]) -> Any:
+        table = pa.table({"q": [q for q, _ in rows], "s": list(secrets)})
+        try:
+            return dv.generalize(table, "q", "s", per_row=True, **asked).table.to_pylist()
+        except dv.DivulgeError:
+            return None
+
+    own = published(tuple(s for _, s in rows))
+    hits: Counter[tuple[str, str]] = Counter()
+    ways = sorted(set(itertools.permutations(s for _, s in rows)))
+    left = [way for way in ways if published(way) == own]
+    for way in left:
+        hits.update(zip((q for q, _ in rows), way, strict=True))
+    sizes = Counter(q for q, _ in rows)
+    deals = {tuple(sorted(Counter(zip((q for q, _ in rows), way, strict=True)).items())) for way in left}
+    return {key: F(count, len(left) * sizes[key[0]]) for key, count in hits.items()}, len(deals), len(left)
+
+
+@pytest.mark.parametrize("seed", range(few(16, 5)))
+def test_who_knows_the_rule_learns_what_the_keeper_is_told(seed: int) -> None:
+    """Against dealing the secrets to the rows in every way, and coarsening each table anew."""
+    rng = np.random.default_rng(seed)
+    people = int(rng.integers(5, 8))
+    rows = [(str(rng.choice(["11", "12", "21"])), str(rng.choice(["ill", "well"]))) for _ in range(people)]
+    rows = [*rows, ("11", "ill"), ("21", "well")]
+    asked: dict[str, Any] = {
+        "guarantees": [[f"lift={rng.choice([1.5, 1.75, 2])}"], ["t=0.3"], ["distinct-l=2", "k=2"]][seed % 3],
+        "hierarchies": {"q": {"11": ["1*", "*"], "12": ["1*", "*"], "21": ["2*", "*"]}},
+        "suppress": [0, 0.3][seed % 2],
+    }
+    table = pa.table({"q": [q for q, _ in rows], "s": [s for _, s in rows]})
+    told: list[str] = []
+    try:
+        found = dv.generalize(table, "q", "s", per_row=True, warn=told.append, **asked)
+    except dv.DivulgeError:
+        return  # nothing goes out
+    posterior, tables, _ = believed(rows, asked)
+    totals = Counter(s for _, s in rows)
+    most = max(after / F(totals[s], len(rows)) for (_, s), after in posterior.items())
+    choice = found.minimality
+    assert choice is not None
+    assert choice.lift == most
+    assert choice.left == tables
+    assert posterior[choice.group["q"], choice.value] == choice.after
+    assert found.to_dict()["minimality"]["after"] == str(choice.after)
+    assert "minimality" not in found.receipt
+    assert any("somebody who knows the rule" in one for one in told) == (most > found.assessment.lift)
+
+
+def test_a_small_table_may_tell_all_by_the_choice_of_its_levels() -> None:
+    """The example of Wong et al.: two q1 and five q2, two of all ill; merged, since both q1 are."""
+    rows = pa.table({"q": ["q1"] * 2 + ["q2"] * 5, "s": ["ill"] * 2 + ["well"] * 5})
+    told: list[str] = []
+    found = dv.generalize(rows, "q", "s", guarantees="lift=1.75", per_row=True, warn=told.append)
+    choice = found.minimality
+    assert choice is not None
+    assert (choice.by_group, choice.after, choice.lift) == (F(2, 7), 1, F(7, 2))
+    assert (choice.tables, choice.left) == (3, 1)
+    assert "3.5 times as likely, where groups make it 1 times" in told[0]
+    assert not any(word in told[0] for word in ("ill", "q1"))
+    large = pa.table({"q": [str(i % 40) for i in range(4000)], "s": [["a", "b"][i % 3 % 2] for i in range(4000)]})
+    assert dv.generalize(large, "q", "s", guarantees="k=400", per_row=True).minimality is None
+    assert dv.generalize(rows, "q", guarantees="k=3", per_row=True).minimality is None

@@ -14,6 +14,7 @@ from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 from divulge.tables.assessment import Assessment
 from divulge.tables.groups import Groups
+from divulge.tables.levels.minimality import Minimality, written
 from divulge.tables.levels.search import Certificate
 from divulge.tables.notes import BEFORE, chosen, of_people
 from divulge.tables.reduction import NUMBERS, sizes, subjects
@@ -52,6 +53,9 @@ class Generalization(Tabled, Record):
         What the ledger has on record of the same people, this table included.
     papers : {name: path}
         What was written, where it was.
+    minimality : Minimality, or None
+        For the keeper: what the choice of levels tells somebody who knows the rule, where all tables that it may have
+        been can be tried.
 
     Examples
     --------
@@ -80,6 +84,7 @@ class Generalization(Tabled, Record):
     person: str | None = None
     together: Mapping[str, Any] | None = field(default=None, compare=False)
     papers: Mapping[str, Path] = field(default_factory=dict, compare=False)
+    minimality: Minimality | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -160,6 +165,7 @@ class Generalization(Tabled, Record):
             **self.receipt,
             "value": self.loss,
             "assessment": self.assessment.to_dict(),
+            "minimality": None if self.minimality is None else written(self.minimality),
             "certificate": {
                 "optimum": proof.optimum,
                 "loss": proof.loss,

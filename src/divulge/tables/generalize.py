@@ -30,7 +30,9 @@ from divulge.tables.generalization import Generalization
 from divulge.tables.groups import MISSING, Groups, groups_of
 from divulge.tables.levels.lattice import Lattice
 from divulge.tables.levels.losses import loss_named
+from divulge.tables.levels.minimality import minimality_of
 from divulge.tables.levels.search import searched
+from divulge.tables.notes import by_choice
 from divulge.tables.order import ranks
 from divulge.tables.papers import places_of, published
 from divulge.tables.request import Generalize
@@ -154,7 +156,7 @@ def carry_out(request: Generalize, source: Any, *, progress: Any, warn: Callable
         lambda person, other: most_of(table, person, other),
     ) as entry:  # fmt: skip
         found = replace(found, together=entry.together)
-        for warning in (*entry.warnings, *entry.private):
+        for warning in (*entry.warnings, *entry.private, *by_choice(found)):
             warn(warning)
         return published(found, outputs, request, entry, papers)
 
@@ -222,7 +224,7 @@ def _coarsened(request: Generalize, source: Any, each: int) -> Generalization:
     restored = released if by_spark(source, request.engine) else open_table(source).restore(released)
     return Generalization(
         proof.optimum, proof.loss, released, assessment, proof, request.kept, ladders, int(groups.sizes[out].sum()),
-        measure.title, restored, each,
+        measure.title, restored, each, minimality=minimality_of(lattice, measure, proof),
     )  # fmt: skip
 
 

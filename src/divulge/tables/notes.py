@@ -5,7 +5,7 @@ from typing import Any
 
 from divulge.errors import number_of
 from divulge.files.hierarchies import TOP
-from divulge.model.shown import percent
+from divulge.model.shown import percent, promised
 from divulge.tables.columns import FEW
 
 HOLD = (
@@ -20,6 +20,11 @@ NOT_DP = "A table of groups is a function of the data alone: it is not different
 CHOSEN = (
     "The levels were chosen by looking at the table, and somebody who knows the rule may learn from the choice; for a "
     "small table that can be much."
+)
+TOLD_BY_CHOICE = (
+    "The choice of levels tells more than the groups: for somebody who knows the rule, and the known columns of "
+    "everybody in the table, a value of one person becomes {lift} times as likely, where groups make it {groups} times "
+    "as likely at most. Of {tables} that lead to these groups {left} would have been published so."
 )
 PEOPLE = (
     "A person has up to {rows} rows: the smallest group is of {people} people or more, and what is said of the "
@@ -71,6 +76,16 @@ def few_rows(small: int, groups: int) -> tuple[str, ...]:
 def chosen(suppressed: int) -> str:
     """Return what is said of the choice of levels, and of rows that lost all known columns."""
     return CHOSEN + (f" {number_of(suppressed, 'row')} have {TOP} in all known columns." if suppressed else "")
+
+
+def by_choice(found: Any) -> tuple[str, ...]:
+    """Return what the keeper of a coarsened table is told where the choice of levels says more than its groups."""
+    choice = found.minimality
+    if choice is None or choice.lift <= found.assessment.lift:
+        return ()
+    lift, groups = (promised(one) for one in (choice.lift, found.assessment.lift))
+    tables = number_of(choice.tables, "table")
+    return (TOLD_BY_CHOICE.format(lift=lift, groups=groups, tables=tables, left=f"{choice.left:,}"),)
 
 
 def of_people(rows: int, people: int) -> tuple[str, ...]:

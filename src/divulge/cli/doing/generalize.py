@@ -74,3 +74,5 @@ def _print(found: Any) -> None:
         worst = told.worst
         group = ", ".join(f"{printable(name)} {named(value)}" for name, value in worst.group.items())
         say(f"largest lift {upper(told.lift)}: {named(worst.value)} in the group {group}")
+    if found.minimality is not None:
+        say(f"largest lift for somebody who knows the rule: {upper(found.minimality.lift)}")
