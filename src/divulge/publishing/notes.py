@@ -74,6 +74,9 @@ SENTENCES: dict[str, str] = {
     "note_independent":
         "If the other records are unknown and drawn independently, the worst outcome tells as much as if they "
         "were known: it lies beyond all that the others can add up to. It is only less probable.",
+    "note_interval":
+        "How wide the intervals are was asked for: no number is further off than {reach}, all of them together with "
+        "the probability of the intervals. The promise is what follows from that: {total} (nats).",
     "note_together":
         "The ledger has {releases} releases about the records of this source, this one included. What they tell "
         "about one record adds up to {total} (nats).",

@@ -21,16 +21,26 @@ from divulge.publishing.counting.groups import Categories, label_of_missing
 from divulge.publishing.counting.naming import naming, rest_of
 from divulge.publishing.counting.tables import Table, table_of
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, named, occurring, published
+from divulge.publishing.noising.aims import aimed
 from divulge.publishing.noising.calibration import Calibration, Need, calibrated, require_range
 from divulge.publishing.noising.estimates import Drawn, Estimates, drawn, draws_of, estimates
 from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.notes import Note
-from divulge.publishing.published import LEADING, NO_INFORMATION, NUMBERS, TRAILING, Published
+from divulge.publishing.published import LEADING, NO_INFORMATION, NUMBERS, TRAILING, Published, promise
 from divulge.publishing.queries import Neighbors, Plan, Query, Unit, plan_of
 from divulge.publishing.remarks import notes_of, surprises
 from divulge.publishing.request import Publish
-from divulge.publishing.statistics import Count, Cut, Numeric, People, Proportion, Quantiles, Statistic
+from divulge.publishing.statistics import (
+    Count,
+    Cut,
+    Numeric,
+    People,
+    Proportion,
+    Quantiles,
+    Statistic,
+    as_reaches,
+)
 from divulge.releasing.engine import Progress
 from divulge.releasing.output import sinks
 from divulge.releasing.output.places import Places, publish_together
@@ -65,6 +75,7 @@ class Task:
     whole: bool
     consistent: bool
     tell_cut: bool = False
+    interval: tuple[Fraction, ...] = ()
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -82,8 +93,13 @@ def task(asked: Publish) -> Task:
     kept = tuple(one.read_in(asked.unit, to_keep=True) for one in asked.guarantee)
     person = None if asked.per_row else asked.person
     level: Any = asked.level
-    if not kept:
-        raise DivulgeError.of("guarantee", 'be given, such as "dp=1"', "it", "absent")
+    reaches = () if asked.interval is None else as_reaches(asked.interval)
+    if kept and reaches:
+        raise DivulgeError("give guarantee or interval (--guarantee, --interval); there are both. A budget (--budget) "
+                           "bounds what an interval may take.")  # fmt: skip
+    if not kept and not reaches:
+        raise DivulgeError.of("guarantee", 'be given, such as "dp=1"', "it", "absent",
+                              "or an interval (--interval 500), from which the promise follows.")  # fmt: skip
     if len({one.kind for one in kept}) != len(kept):
         raise DivulgeError.of("guarantee", "name each kind once", "one of them", "there twice")
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
@@ -94,6 +110,11 @@ def task(asked: Publish) -> Task:
         given: Any = getattr(asked, name)
         if given is not None and (not isinstance(given, str) or not given.strip()):
             raise DivulgeError.of(name, "be text", "it", repr(given)[:60])
+    if reaches and (asked.non_negative or asked.whole or asked.consistent or asked.split != "need"):
+        raise DivulgeError.of(
+            "interval", "go without non_negative, whole, consistent and split", "one of them", "there",
+            "they move numbers away from the middle of their intervals, or say themselves who gets how much.",
+        )  # fmt: skip
     if asked.values is not None and asked.values_from_data:
         raise DivulgeError("give values or values_from_data (--values, --values-from-data); there are both.")
     groups = list(dict.fromkeys(name for one in asked.statistics for name in one.by))
@@ -103,7 +124,7 @@ def task(asked: Publish) -> Task:
     made = Task(
         (*asked.statistics, *cuts), kept, unit, None, listed,
         asked.values_from_data, asked.null_as, asked.no_other, asked.noise, asked.split, float(level), asked.others,
-        asked.non_negative, asked.whole, asked.consistent, asked.tell_cut,
+        asked.non_negative, asked.whole, asked.consistent, asked.tell_cut, reaches,
     )  # fmt: skip
     if person is None and any(isinstance(one, People) for one in asked.statistics):
         raise DivulgeError.of(
@@ -166,7 +187,15 @@ class Ready:
     def notes(self) -> tuple[Note, ...]:
         """What a reader has to know."""
         least = None if self.threshold is None else self.threshold.least
-        return notes_of(self.task, dict(self.values), self.plan, least, dict(self.names))
+        said = notes_of(self.task, dict(self.values), self.plan, least, dict(self.names))
+        return (*said, *_of_interval(self.task.interval, self.noise.guarantees))
+
+
+def _of_interval(reaches: Sequence[Fraction], guarantees: Mapping[str, Any]) -> list[Note]:
+    """Return what the intervals that were asked for take, if they were."""
+    total = ", ".join(promise(kind, value) for kind, value in guarantees.items())
+    reach = ", ".join(f"{float(one):,.15g}" for one in reaches)
+    return [Note("note_interval", {"reach": reach, "total": total})] if reaches else []
 
 
 def ready(asked: Task, source: Any, engine: Any, progress: Progress | None = None) -> Ready:
@@ -206,6 +235,9 @@ def listed(
     full = {one.column for one in numeric if asked.no_other or table.filled(one.column)}
     plan = plan_of(asked.statistics, groups, full, asked.unit)
     split = Need(plan.parts) if asked.split == "need" else asked.split
+    if asked.interval:
+        aim = aimed(plan, asked.unit, asked.noise, asked.level, asked.interval)
+        asked, split = replace(asked, guarantees=(aim.guarantee,)), list(aim.shares)
     guarantees = (rest_of(asked.guarantees[0], [one for _, one in names]),) if names else asked.guarantees
     noise = calibrated(plan.queries, asked.unit, guarantees, asked.prior, asked.noise, split)
     if names:
@@ -245,6 +277,8 @@ def _require_numbers(table: Table, one: Numeric) -> None:
 
 def _can_show_themselves(asked: Task) -> bool:
     """Say whether values can be left to show themselves: one count, under (epsilon, delta) with delta above 0."""
+    if asked.interval:
+        return False
     (first, *rest), (asked_for, *more) = asked.statistics, asked.guarantees
     treated = asked.non_negative or asked.consistent or asked.whole or asked.noise == "gaussian"
     treated = treated or asked.unit.groups is not None or asked.unit.per_group is not None
@@ -254,8 +288,10 @@ def _can_show_themselves(asked: Task) -> bool:
 
 def _can_be_named(asked: Task) -> bool:
     """Say whether values can be named by noise: under (epsilon, delta) alone, where others have a cell."""
-    asked_for, *more = asked.guarantees
-    return not more and not asked.no_other and asked_for.kind == "adp" and asked_for.values()["delta"] > 0
+    asked_for, *more = asked.guarantees or (None,)
+    if asked_for is None or more or asked.no_other:
+        return False
+    return asked_for.kind == "adp" and asked_for.values()["delta"] > 0
 
 
 def _unnamed(asked: Task, table: Table, columns: Sequence[str]) -> Ready:

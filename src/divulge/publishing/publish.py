@@ -48,6 +48,12 @@ def publish(
         keeper alone.
     guarantee : Guarantee or text such as "dp=1", or several
         dp, adp, zcdp or rdp; pml, pmc or lip about one record, with `record_prior`.
+    interval : positive number, several, or text such as "500" or "500,20"; in place of a guarantee
+        How far a count or a sum may be from the true number, half the width of its interval: one number for all
+        statistics, or one for each. The noise is the largest with which all numbers are as close together with
+        probability `level`, each as probably as another; what it promises follows, dp, or zcdp with
+        noise="gaussian", and is told and recorded before anything is drawn. Means, shares, variances and quantiles
+        have intervals that depend on the rows.
     person : name of a column, optional
         All rows of a person are protected together. Without it every row is somebody else's: a table in which people
         seem to have several rows is refused, unless `per_row` says so.

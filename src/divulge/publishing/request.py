@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from divulge.errors import DivulgeError
 from divulge.publishing.statistics import Count, People, Proportion, Statistic, as_statistics, statistic_of
@@ -33,7 +33,14 @@ class Publish(Request):
     statistics: Annotated[Any, Option("Counts, sums, means, variances, quantiles, proportions.")]
     guarantee: Annotated[
         Any, Option("Such as dp=1, adp=1:1e-6, zcdp=0.1, pml=1; may be repeated.", list[str], "GUARANTEE")
-    ]
+    ] = ()
+    interval: Annotated[
+        Any,
+        Option(
+            "In place of --guarantee: so far are numbers off at most, for each statistic; the promise follows.",
+            metavar="W|W,W",
+        ),
+    ] = None
     groups_per_person: Annotated[
         int | None, Option("In so many groups, at most, rows of a person count.", int, "N")
     ] = None
@@ -74,10 +81,13 @@ class Publish(Request):
         made = as_statistics([statistic_of(one) if isinstance(one, Mapping) else one for one in given])
         object.__setattr__(self, "statistics", made)
         object.__setattr__(self, "guarantee", as_several(self.guarantee))
+        for name in ("split", "interval"):
+            if isinstance(given := getattr(self, name), list):
+                object.__setattr__(self, name, tuple(cast(list[Any], given)))
 
     def _words_of(self, name: str, value: Any) -> Iterator[str]:
-        if name == "split" and not isinstance(value, str):
-            value = ",".join(map(repr, value))
+        if name in ("split", "interval") and isinstance(value, (list, tuple)):
+            value = ",".join(map(str, value))
         if name != "statistics":
             yield from super()._words_of(name, value)
             return

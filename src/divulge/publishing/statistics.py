@@ -38,6 +38,21 @@ def _number(value: Any, name: str) -> Fraction:
         raise DivulgeError.of(name, "be a finite number", "it", repr(value)[:60]) from None
 
 
+def as_reaches(given: Any) -> tuple[Fraction, ...]:
+    """Return how far intervals reach at most: a positive number, several, or text with commas between them.
+
+    Examples
+    --------
+    >>> as_reaches("500,2.5")
+    (Fraction(500, 1), Fraction(5, 2))
+    """
+    several = given.split(",") if isinstance(given, str) else given if isinstance(given, (list, tuple)) else [given]
+    found = tuple(_number(one, "interval") for one in several)
+    if not found or any(isinstance(one, bool) for one in several) or not all(one > 0 for one in found):
+        raise DivulgeError.of("interval", "be a positive number, or one for each statistic", "it", repr(given)[:60])
+    return found
+
+
 def _columns(names: Any, argument: str) -> tuple[str, ...]:
     found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, (list, tuple)) else (names,)
     if not all(isinstance(name, str) and name for name in found) or len(set(found)) != len(found):

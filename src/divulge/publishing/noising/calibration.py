@@ -31,7 +31,7 @@ KINDS = (*PURE, "adp", "zcdp", "rdp")
 
 POINTWISE = ("pml", "pmc", "lip")
 
-_LEAST_LEVEL, _MOST_LEVEL = Fraction(1, 10**9), Fraction(10**9)
+LEAST_LEVEL, MOST_LEVEL = Fraction(1, 10**9), Fraction(10**9)
 """Between these epsilon, or rho, has to be."""
 
 _STEPS = 60
@@ -288,9 +288,9 @@ def _total(
 def require_range(asked: Guarantee) -> Fraction:
     """Return epsilon, or rho, of a guarantee; refuse what no noise in 64 bits keeps, or what promises nothing."""
     level = asked.values()["rho" if asked.kind == "zcdp" else "epsilon"]
-    if not _LEAST_LEVEL <= level <= _MOST_LEVEL:
+    if not LEAST_LEVEL <= level <= MOST_LEVEL:
         raise DivulgeError.of(
-            "guarantee", f"be from {float(_LEAST_LEVEL):g} to {float(_MOST_LEVEL):g}", asked.kind,
+            "guarantee", f"be from {float(LEAST_LEVEL):g} to {float(MOST_LEVEL):g}", asked.kind,
             f"{exact.as_float(level):g}", "at 0 nothing can be published, and beyond everything is.",
         )  # fmt: skip
     return Fraction(level)
