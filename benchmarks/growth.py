@@ -330,6 +330,27 @@ def by_scores(n: int) -> Task:
     return lambda: dv.design(prior, dv.PML(0.5), utility=scores)
 
 
+def several(count: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.dirichlet(np.ones(5), (count, 5)), rng.dirichlet(np.ones(5), count)
+
+
+def stacked(count: int) -> Task:
+    channels, priors = several(count)
+    return lambda: dv.measures.Stack(channels, priors).pml().max(axis=1)
+
+
+def by_formula(count: int) -> Task:
+    channels, priors = several(count)
+    return lambda: np.log(channels.max(axis=1) / np.einsum("bn,bnm->bm", priors, channels)).max(axis=1)
+
+
+def one_by_one(count: int) -> Task:
+    few_enough(count, 1000)
+    pairs = list(zip(*reversed(several(count)), strict=True))
+    return lambda: [dv.pml(dv.Joint(prior, channel)).max() for prior, channel in pairs]
+
+
 def reported(n: int) -> Task:
     joint = dv.Joint(dv.Prior(weights(n)), dv.Channel(stochastic(n, n)))
     return lambda: dv.report(joint).html()
@@ -439,6 +460,9 @@ WORK = (
          {"qif": by_qif("shannon.add_leakage"), READ: one_read}, (Goal(1, "qif", SIDES),)),
     Work("Bayes vulnerability", SQUARE, SIDES, bayes,
          {"qif": by_qif("bayes_vuln.posterior"), READ: one_read}, (Goal(1, "qif", SIDES),)),
+    Work("a stack of channels of 5 x 5", "channels", (100, 1000, 10_000), stacked,
+         {"the formula in NumPy": by_formula, "calls one by one": one_by_one},
+         (Goal(4, "the formula in NumPy", (10_000,)), Goal(0.05, "calls one by one", (1000,)))),
     Work("sparse profile", "stored entries", (1000, 10_000, 100_000, 1_000_000), sparse, {}, (Goal(0.2),)),
     Work("account, four kinds", "releases", LISTS, four_kinds, {}, (Goal(2, sizes=LISTS),), narrow),
     Work("account, ten kinds", "releases", LISTS, ten_kinds, {}, (Goal(2, sizes=LISTS),), narrow),

@@ -370,3 +370,28 @@ def robust(rng: np.random.Generator) -> None:
         hull = dv.measures.ConvexHull([[float(v) for v in corner] for corner in corners])
         same(f"ConvexHull.{name}", getattr(hull, name)(channel).max(), got, 1e-9, 1e-13)
         same(f"Polytope.{name}", getattr(cube, name)(channel).max(), got, 1e-8, 1e-12)
+
+
+@case("Stack")
+def stacked(rng: np.random.Generator) -> None:
+    """Each of a stack has its own numbers, by the definitions in 60 digits."""
+    several = [drawn(rng, most=4, form="float") for _ in range(3)]
+    several = [d for d in several if (len(d.rows), len(d.c[0])) == (len(several[0].rows), len(several[0].c[0]))]
+    stack = dv.measures.Stack([[[float(v) for v in row] for row in d.c] for d in several],
+                              [[float(v) for v in d.prior] for d in several])  # fmt: skip
+    for b, d in enumerate(several):
+        for name, of in (("pml", gains), ("pmc", costs)):
+            same(f"Stack.{name}", np.nanmax(getattr(stack, name)()[b]), max(of(d).values()), 1e-11, 1e-14)
+        same("Stack.lip", stack.lip()[b], max(*gains(d).values(), *costs(d).values()), 1e-11, 1e-14)
+        columns = [(max(column), min(column)) for column in zip(*d.c, strict=True) if max(column) > 0]
+        same("Stack.ldp", stack.ldp()[b], max(log_ratio(top, low) for top, low in columns), 1e-11, 1e-14)
+        same("Stack.maximal_leakage", stack.maximal_leakage()[b], log(mp.fsum(top for top, _ in columns)), 1e-11, 1e-14)
+        for y, q in enumerate(d.q):
+            same("Stack.outer", stack.outer[b][y], q, 1e-11, 1e-14)
+        joint = dv.Joint(dv.Prior(stack.p[b]), dv.Channel(stack.c[b]))
+        same("Stack.mutual_information", stack.mutual_information()[b], dv.mutual_information(joint), 1e-9, 1e-15)
+        for kind in (dv.PML, dv.PMC, dv.LIP, dv.LDP):
+            level = kind.of(joint).epsilon
+            for bound in (level, np.nextafter(float(level), np.inf), np.nextafter(float(level), 0.0)):
+                if 0 <= bound < np.inf:
+                    assert stack.holds(kind(bound))[b] == bool(kind(bound).holds_for(joint)), (kind, bound)

@@ -43,3 +43,4 @@ from .robust import L1Ball as L1Ball
 from .robust import LowerBounded as LowerBounded
 from .robust import Polytope as Polytope
 from .robust import Robust as Robust
+from .stacked import Stack as Stack
