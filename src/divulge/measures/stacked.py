@@ -83,7 +83,7 @@ class Stack:
     def _rows(self) -> np.ndarray:
         """The rows of all channels, one secret after the other, shape (N, B, M): so ends of short rows are faster."""
         rows = self.c.transpose(1, 0, 2)
-        return rows if self.c.shape[2] >= _LONG else np.ascontiguousarray(rows)
+        return rows if rows.shape[-1] >= _LONG else np.ascontiguousarray(rows)
 
     @cached_property
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
