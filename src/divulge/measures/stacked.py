@@ -60,7 +60,7 @@ class Stack:
                     "channels", 3)  # fmt: skip
         count, n, m = c.shape
         rows = normalized(c.reshape(-1, m), "channels", lambda i: "have rows that sum to" if i < 0 else _row(i, n))
-        self.c = rows.reshape(c.shape)
+        self.c: np.ndarray = rows.reshape(c.shape)
         if priors is None:
             p = np.full((count, n), 1.0 / n)
         else:
@@ -68,7 +68,7 @@ class Stack:
             if p.shape not in ((n,), (count, n)):
                 raise DivulgeError.of("priors", f"have the shape ({n},) or ({count}, {n})", "it", str(p.shape))
             p = normalized(p, "priors", lambda i: "have rows that sum to" if i < 0 else f"prior {i} sums to")
-        self.p = np.array(np.broadcast_to(p, (count, n)))
+        self.p: np.ndarray = np.array(np.broadcast_to(p, (count, n)))
 
     def __len__(self) -> int:
         return len(self.c)
@@ -82,7 +82,7 @@ class Stack:
     @cached_property
     def _rows(self) -> np.ndarray:
         """The rows of all channels, one secret after the other, shape (N, B, M): so ends of short rows are faster."""
-        rows = self.c.transpose(1, 0, 2)
+        rows: Any = self.c.transpose(1, 0, 2)
         return rows if rows.shape[-1] >= _LONG else np.ascontiguousarray(rows)
 
     @cached_property
