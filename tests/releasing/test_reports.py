@@ -86,7 +86,7 @@ def test_intervals_hold_together(make) -> None:
         found = protocol.report(x).frequencies(confidence=0.9)
         missed += not bool(((found.lower <= share) & (share <= found.upper)).all())
     assert missed <= stats.binom.isf(NEVER, 60, 0.1)
-    assert (found.upper > found.lower).all()
+    assert (found.upper >= found.lower).all()  # 0 to 0 where no share that is left explains so few reports
 
 
 def test_text_needs_no_list() -> None:
