@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy.special import betainc, betaincinv
 from scipy.stats import laplace, norm
 from support import few
@@ -264,3 +265,69 @@ def test_a_record_is_a_value_and_draws_itself() -> None:
     assert "at most" in found.words
     axes = found.plot()
     assert {"guessing", "as counted", "most under dp=1"} <= set(axes.get_legend_handles_labels()[1])
+
+
+def _most(claim: str, x: float) -> mp.mpf:
+    """Return the most hits at a share x of false alarms, from the definition of the promise, for small x."""
+    x = mp.mpf(x)
+    kind, _, numbers = claim.partition("=")
+    level = [mp.mpf(part) for part in numbers.split(":")]
+    if kind == "gdp":
+        return mp.ncdf(mp.sqrt(2) * mp.erfinv(2 * x - 1) + level[0])
+    if kind == "adp":
+        return mp.exp(level[0]) * x + level[1]
+
+    def kept(y: mp.mpf) -> bool:
+        """Say whether all Renyi divergences, both ways, keep rho alpha; convex in y."""
+        for a, b in ((y, x), (x, y)):
+            for alpha in (1 + mp.mpf(10) ** (mp.mpf(k) / 100) for k in range(-300, 300)):
+                moment = a**alpha * b ** (1 - alpha) + (1 - a) ** alpha * (1 - b) ** (1 - alpha)
+                if mp.log(moment) / (alpha - 1) > level[0] * alpha:
+                    return False
+        return True
+
+    low, high = x, mp.mpf(1)
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if kept(middle) else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("claim", ["gdp=0.5", "adp=0.5:0.001", "zcdp=0.2"])
+def test_what_a_claim_promises_is_what_its_definition_leaves(claim: str) -> None:
+    """Precision at the false alarms of the attack; and the measured one is above it exactly where it is refuted."""
+    pi = mp.mpf("0.01")
+    found = audit_membership(*COUNTS, base_rate=0.01, claim=claim, cut=0.5)
+    assert found.promise is not None
+    x = found.false_alarms
+    assert x == pytest.approx(betaincinv(2, 999, 0.975), rel=1e-9)
+    most = _most(claim, x)
+    precision = pi * most / (pi * most + (1 - pi) * x)
+    assert found.promise.precision(x) == pytest.approx(float(precision), rel=1e-4 if claim[0] == "z" else 1e-9)
+    assert found.precision is not None
+    assert found.violated is (found.precision > precision)
+    told = found.to_dict()["promise"]
+    assert (told["posterior"], told["lift"]) == pytest.approx((1.0, 100.0))
+    assert told["precision"] == found.promise.precision(x)
+    assert "by mistake" in found.words
+
+
+def test_what_a_pure_claim_promises_is_what_randomized_response_reaches() -> None:
+    found = audit_membership(*COUNTS, base_rate=0.1, claim="dp=1", cut=0.5)
+    response = dv.Channel([[math.e, 1], [1, math.e]] / np.array(math.e + 1))
+    joint = dv.Joint(dv.Prior([0.1, 0.9]), response)
+    promise = found.promise
+    assert promise is not None
+    assert promise.pml == pytest.approx(float(dv.pml(joint).max()), abs=1e-10)
+    assert promise.upper == pytest.approx(0.1 * math.e / (0.1 * math.e + 0.9), abs=1e-12)
+    assert promise.lift == pytest.approx(promise.upper / 0.1, abs=1e-10)
+    assert found.words.endswith("The claim allows 23.2 at most.")  # of 100
+
+
+def test_nothing_is_promised_without_a_claim_or_a_base_rate() -> None:
+    assert audit_membership(*COUNTS, claim="dp=1").promise is None
+    found = audit_membership(*COUNTS, base_rate=0.01)
+    assert found.promise is None
+    assert found.to_dict()["promise"] is None
+    nothing = audit_membership(np.zeros(200), np.arange(200) < 100, base_rate=0.01, claim="gdp=1")
+    assert nothing.false_alarms == 0.01

@@ -14,7 +14,7 @@ from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.posterior import posterior_bounds
+from divulge.guarantees.posterior import PosteriorBounds, posterior_bounds
 from divulge.late import late
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -27,6 +27,10 @@ OF_BELIEFS = ("pml", "pmc", "lip", "alip", "lift")
 
 _SMALLEST = 8
 """Numbers of guesses below are not tried: so few right ones show next to nothing."""
+
+RARE, FALSE_ALARMS = 1e-3, 1e-2
+"""The share of outcomes that may tell more than a promise is told to allow, and of false alarms where none were seen.
+"""
 
 _UNFAIR = 1e-6
 """Fair coins give a share of members further from one half with a smaller probability than this."""
@@ -152,18 +156,39 @@ class MembershipAudit(Record, Shown):
             f"Of those whom this attack names, at least {at_least(self.precision * base)} in {base:,} are in the data; "
             f"of all people looked at, {self.base_rate * base:.3g} in {base:,} are."
         )
-        return told if self.promise is None else f"{told} The claim allows {at_most(self.promise * base)} at most."
+        return " ".join([told, *_allowed(self.promise, self.false_alarms, base)])
 
     @property
-    def promise(self) -> float | None:
-        """How probable membership may become for anybody, at most, under the claim; None where nothing follows."""
+    def false_alarms(self) -> float:
+        """The share of others whom the attack names by mistake, at most, where its lift is; 1 in 100 for guesses."""
+        if self.rates is None or not (self.rates.lower > self.rates.upper).any():
+            return FALSE_ALARMS
+        return float(self.rates.upper[int((self.rates.lower / self.rates.upper).argmax())])
+
+    @property
+    def promise(self) -> PosteriorBounds | None:
+        """What the claim leaves to anybody, at the base rate: how probable membership becomes, and what a test can do.
+
+        `upper` bounds it after every outcome, `usual(0.001)` after all but 1 in 1,000; `precision(found.false_alarms)`
+        how often those who are named are members, for any attack that names so many others by mistake, or more: it is
+        what the measured `precision` is held against. None without a claim or a base rate, and where nothing follows.
+        It is what is claimed, whether the claim is refuted or not.
+
+        Examples
+        --------
+        >>> scores = np.repeat([1.0, 0.0, 1.0, 0.0], [50, 950, 1, 999])
+        >>> found = audit_membership(scores, np.arange(2000) < 1000, base_rate=0.01, claim="gdp=1/2", cut=0.5)
+        >>> round(found.precision, 4), round(found.promise.precision(found.false_alarms), 4)
+        (0.0635, 0.0363)
+        >>> found.promise
+        before 1 in 100, after at most 100 and at least 0 in 100; in all but 1 in 1,000 outcomes at most 4.65 in 100
+        """
         if self.claim is None or self.base_rate is None:
             return None
         try:
-            most = posterior_bounds(self.claim, self.base_rate).upper
+            return posterior_bounds(self.claim, self.base_rate)
         except DivulgeError:
             return None
-        return most if most < 1 else None
 
     def tpr_at(self, fpr: float) -> float:
         """Return a lower bound on the share of members who are named at a share of false alarms; for "rates".
@@ -216,6 +241,7 @@ class MembershipAudit(Record, Shown):
             "lift": self.lift,
             "pml": None if self.pml is None else self.pml / scale,
             "precision": self.precision,
+            "promise": None if self.promise is None else _promised(self.promise, self.false_alarms, scale),
             "claim": None if self.claim is None else self.claim.to_dict(unit),
             "violated": self.violated,
             "witness": None if self.witness is None else self.witness.to_dict(),
@@ -237,6 +263,33 @@ class MembershipAudit(Record, Shown):
         if self.claim is not None:
             lines.append(f"claim {self.claim}: {'VIOLATED' if self.violated else 'not refuted'}")
         return "\n".join([*lines, self.words, *(f"note: {note}" for note in self.notes)])
+
+
+def _allowed(promise: PosteriorBounds | None, false_alarms: float, base: int) -> list[str]:
+    """Return what a claim allows, in a sentence; none where it allows everything."""
+    if promise is None:
+        return []
+    if promise.upper < 1:
+        return [f"The claim allows {at_most(promise.upper * base)} at most."]
+    most = promise.precision(false_alarms)
+    alarms = at_most(false_alarms * base)
+    return [
+        f"The claim allows an attack that names {alarms} in {base:,} others by mistake {at_most(most * base)} at most."
+    ]
+
+
+def _promised(promise: PosteriorBounds, false_alarms: float, scale: float) -> dict[str, Any]:
+    """Return what a claim allows as plain data."""
+    return {
+        "posterior": promise.upper,
+        "lift": promise.lift,
+        "pml": promise.pml / scale,
+        "advantage": promise.advantage,
+        "rare": RARE,
+        "usual_posterior": promise.usual(RARE),
+        "false_alarms": false_alarms,
+        "precision": promise.precision(false_alarms),
+    }
 
 
 def audit_membership(

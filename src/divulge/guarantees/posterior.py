@@ -71,6 +71,31 @@ class PosteriorBounds(Shown):
         return before, low, high
 
     @property
+    def lift(self) -> float:
+        """The largest factor by which the probability of the event grows, at most 1 / before; rounded up.
+
+        Examples
+        --------
+        >>> round(PosteriorBounds(before=0.01, lower=0.0, upper=0.05).lift, 9)
+        5.0
+        """
+        if not self.before > 0:
+            return 1.0
+        return min(1 / self.before, self.upper / self.before * (1 + SLACK)) if self.upper > self.before else 1.0
+
+    @property
+    def pml(self) -> float:
+        """Pointwise maximal leakage of whether the event is true: log of its largest lift, or its complement's; nats.
+
+        Examples
+        --------
+        >>> from divulge import LDP
+        >>> round(posterior_bounds(LDP(1), "1/10").pml, 10)
+        0.8414349213
+        """
+        return math.log(max(self.lift, self.complement.lift))
+
+    @property
     def words(self) -> str:
         """The range in words, in the same hundred, thousand, ...; beside one that tells nothing, of most outcomes."""
         base = in_so_many(self.before)
