@@ -321,7 +321,7 @@ def test_what_a_pure_claim_promises_is_what_randomized_response_reaches() -> Non
     assert promise.pml == pytest.approx(float(dv.pml(joint).max()), abs=1e-10)
     assert promise.upper == pytest.approx(0.1 * math.e / (0.1 * math.e + 0.9), abs=1e-12)
     assert promise.lift == pytest.approx(promise.upper / 0.1, abs=1e-10)
-    assert found.words.endswith("The claim allows 23.2 at most.")  # of 100
+    assert found.words.endswith("The claim allows 232 at most.")
 
 
 def test_nothing_is_promised_without_a_claim_or_a_base_rate() -> None:

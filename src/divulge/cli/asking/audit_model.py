@@ -45,6 +45,10 @@ def command(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curve of rates, both axes logarithmic.")
     ] = None,
+    statement: Annotated[
+        Path | None, typer.Option("--statement", metavar="PAGE", help="Write a page for people whose data trained it.")
+    ] = None,
+    language: Annotated[str, typer.Option("--language", help="Of the page: en or de.")] = "en",
     force: ForceOption = False,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
@@ -81,6 +85,11 @@ def command(
         note(f"note: members score on the other side of others: {other}, if that is what was meant beforehand")
     if plot is not None:
         draw(found, plot, force=force)
+    if statement is not None:
+        import divulge as dv
+        from divulge.reporting.reports.report import write_page
+
+        write_page(dv.statement(found, language).html, statement, force)
     if found.violated:
         raise typer.Exit(1)
 

@@ -7,6 +7,7 @@ from divulge.publishing.notes import SENTENCES as NOTES
 from divulge.reporting.statements.english.book import BOOK
 from divulge.reporting.statements.english.groups import GROUPS
 from divulge.reporting.statements.english.leaks import LEAKS
+from divulge.reporting.statements.english.models import MODELS
 from divulge.reporting.statements.english.places import PLACES
 from divulge.reporting.statements.english.promises import PROMISES
 from divulge.reporting.statements.english.report import REPORT
@@ -304,5 +305,6 @@ SENTENCES: dict[str, str] = {
     **NOTES,
     **LEAKS,
     **REPORT,
+    **MODELS,
 }  # fmt: skip
 """Name -> English sentence, with names in braces for what is filled in."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from divulge.auditing.membership import MembershipAudit
 from divulge.errors import DivulgeError
 from divulge.late import late
 from divulge.publishing.published import Published, read_receipt
@@ -122,7 +123,8 @@ class Statement:
 
 
 def statement(
-    receipt: Receipt | Published | Generalization | Mapping[str, Any] | str | os.PathLike[str], language: str = "en"
+    receipt: Receipt | Published | Generalization | MembershipAudit | Mapping[str, Any] | str | os.PathLike[str],
+    language: str = "en",
 ) -> Statement:
     """Return the statement of a release: what was promised and what a person risks, for everybody to read.
 
@@ -130,7 +132,8 @@ def statement(
 
     Parameters
     ----------
-    receipt : Receipt, Published, Generalization, or path of a receipt of any of them
+    receipt : Receipt, Published, Generalization, or path of a receipt of any of them; or MembershipAudit
+        Of the audit of a model, for people whose data trained it.
     language : "en" or "de"
 
     Returns
@@ -154,6 +157,10 @@ def statement(
     voice = Voice(language)
     if isinstance(receipt, (str, os.PathLike)):
         receipt = read_receipt(receipt)
+    if isinstance(receipt, MembershipAudit):
+        from divulge.reporting.statements import models
+
+        return Statement(language, *models.contents(receipt, voice))
     if isinstance(receipt, Published):
         from divulge.reporting.statements import statistics
 
