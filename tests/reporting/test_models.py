@@ -38,8 +38,12 @@ def test_a_refuted_promise_promises_nothing() -> None:
     assert "If it holds" not in text
 
 
-@pytest.mark.parametrize(("claim", "words"), [("gdp=1", "but for 1 of 1,000"), ("tv=0.5", "for certain"),
-                                              ("adp=3:1e-5", "by mistake, or more"), (None, "None was put to")])  # fmt: skip
+@pytest.mark.parametrize(("claim", "words"), [
+    ("gdp=1", "but for 1 of 1,000"),
+    ("tv=0.5", "for certain"),
+    ("adp=3:1e-5", "by mistake, or more"),
+    (None, "None was put to"),
+])  # fmt: skip
 def test_other_claims(claim: str | None, words: str) -> None:
     assert words in said(claim=claim)
 

@@ -147,6 +147,10 @@ def posteriors(rng: np.random.Generator) -> None:
     reached = [mp.fsum(posterior(d, y)[x] for x in event) for y in d.seen]
     at_least("posterior, upper", bounds.upper + 1e-14, max(reached))
     at_most("posterior, lower", bounds.lower - 1e-14, min(reached))
+    factors = [max(reached) / before, (1 - min(reached)) / (1 - before)]
+    at_least("lift", mpf(bounds.lift) * (1 + mp.mpf(10) ** -12), factors[0])
+    at_least("pml", mpf(bounds.pml) + mp.mpf(10) ** -12, mp.log(max(factors)))
+    at_most("lift", bounds.lift, mpf(bounds.upper) / before * (1 + mp.mpf(10) ** -9))
     if min(reached) == 0:
         assert dv.guarantees.can_rule_out(kind(level), before), "an event was ruled out"
     if kind in (dv.PML, dv.LDP) and max(reached) > before:

@@ -370,7 +370,9 @@ def memberships(rng: np.random.Generator) -> None:
     if found.witness is not None:
         assert found.witness.positives == (hits, alarms)
     claim = dv.audit_membership(scores, np.arange(n + m) < n, base_rate=float(pi), claim="dp=1", cut=0.5)
-    at_least("promise", claim.promise, pi * mp.e / (pi * mp.e + 1 - pi))
+    assert claim.promise is not None
+    at_least("promise", claim.promise.upper, pi * mp.e / (pi * mp.e + 1 - pi))
+    same("false_alarms", claim.false_alarms, f if t > f else mp.mpf("0.01"), 1e-9)
     at_most("a band", dv.audit_membership(scores, np.arange(n + m) < n).epsilon, epsilon * (1 + mp.mpf("1e-9")))
 
 

@@ -15,7 +15,7 @@ USELESS = 0.99
 
 def contents(found: MembershipAudit, voice: Voice) -> tuple[Text, str, tuple[Part, ...]]:
     """Return the title of the statement of an audit, nothing to add up, and the parts."""
-    made = (_shown, _promised, _measured, _technical)
+    made = (_shown, _promised, _audited, _technical)
     return voice.say("mod_title"), "", tuple(part for tell in made for part in tell(found, voice))
 
 
@@ -73,7 +73,7 @@ def _kept(found: MembershipAudit, promise: PosteriorBounds, voice: Voice) -> lis
     ]
 
 
-def _measured(found: MembershipAudit, voice: Voice) -> list[Part]:
+def _audited(found: MembershipAudit, voice: Voice) -> list[Part]:
     counts = {"members": voice.number(found.members, 0), "others": voice.number(found.others, 0)}
     said = [voice.say("mod_people", **counts), voice.say("mod_confidence", risk=_risk(found, voice))]
     said += [voice.say("mod_before")] if found.base_rate is not None else []
