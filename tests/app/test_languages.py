@@ -114,6 +114,24 @@ def test_the_whole_way_is_german(visit: Visit, tmp_path: Path) -> None:
         german(visit.part(part))
 
 
+def test_the_way_of_a_whole_table_is_german(visit: Visit, tmp_path: Path) -> None:
+    path = tmp_path / "umfrage.csv"
+    lines = [f"{d},{20 + i % 60},{'NS'[i % 2]}" for i, d in enumerate(["ohne", "Grippe", "ohne"] * 300)]
+    path.write_text("\n".join(["Diagnose,Alter,Ort", *lines]) + "\n")
+    visit.upload(path)
+    visit.post("secret", {"secret": "Diagnose", "public": ["Alter", "Ort"], "whose": "row"})
+    for part in ("coarse", "coarse/found"):
+        german(visit.part(part))
+    visit.post("coarse", {"k": "3", "times": "2,5", "suppress": "0,5"})
+    german(visit.part("coarse/found"))
+    visit.post("coarse/levels", {"level:Alter": "0", "level:Ort": "0"})
+    german(visit.part("coarse/found"))
+    visit.post("coarse", {"k": "5"}), visit.part("coarse/found"), visit.post("coarse/chosen")
+    german(visit.get("release").text)
+    visit.post("release", {"format": "csv", "language": "de"})
+    german(visit.part("release/found"))
+
+
 def test_messages_are_in_the_language_of_the_pages(visit: Visit) -> None:
     for path in ("aim", "how", "release", "columns", "paper/table"):
         german(visit.get(path).text)

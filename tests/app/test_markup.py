@@ -135,6 +135,20 @@ def test_a_released_column_of_any_name_stays_text(planted: Path, tmp_path: Path)
         }  # fmt: skip
 
 
+def test_a_coarser_table_with_columns_of_any_name_stays_text(planted: Path, tmp_path: Path) -> None:
+    with running() as client:
+        visit = Watched(client)
+        uploaded(visit, planted)
+        visit.get("coarse"), visit.part("coarse/found")
+        visit.post("coarse/levels", {f"level:{BESIDE}": "0"})
+        visit.part("coarse/found")
+        visit.post("coarse", {"k": HOSTILE}), visit.post("coarse", {"k": "5"}, headers={"hx-request": "true"})
+        visit.part("coarse/found"), visit.post("coarse/chosen"), visit.part("asked/found")
+        for kind in visit.papers(tmp_path, format="csv"):
+            visit.get(f"paper/{kind}?show")
+        assert visit.shown >= {"coarse", "coarse/found", "coarse/chosen", "asked/found", "release/found"}
+
+
 def test_statistics_of_columns_of_any_name_stay_text(planted: Path, tmp_path: Path) -> None:
     with running() as client:
         visit = Watched(client)

@@ -321,6 +321,61 @@ def test_a_table_of_statistics(address: str, book: Path, tmp_path: Path) -> None
         assert len((tmp_path / "statistics.csv").read_text(encoding="utf-8").splitlines()) == 1 + 4 + 8 + 1
 
 
+def test_a_whole_table_in_ten_clicks(address: str, book: Path, tmp_path: Path) -> None:
+    """From a raw table to a coarser one with its statement; a level that is moved, by keyboard, changes the numbers."""
+    clicks = 0
+
+    def click(found: Any) -> None:
+        nonlocal clicks
+        clicks += 1
+        found.click()
+
+    with browser(390, False) as seen:
+        page = seen.page
+        page.goto(address)
+        page.set_input_files("#chosen", book)
+        click(page.get_by_role("button", name="Read this file"))
+        click(page.get_by_role("radio", name="illness is sensitive"))
+        click(page.get_by_role("radio", name="yes; or the promise"))
+        click(page.get_by_role("button", name="See what the others say about it"))
+        click(page.get_by_role("link", name="Or publish the whole table"))
+        page.wait_for_selector("text=Take these levels")
+        page.wait_for_selector(".figure svg.main-svg")
+        seen.looks_right("coarse")
+        found = dv.generalize(book, ["sex", "age"], "illness", guarantees="k=5", per_row=True)
+        level = page.get_by_label("age: how coarse")
+        assert int(level.input_value()) == found.levels["age"]
+        smallest = page.locator("tr:has-text('rows of the smallest group') td")
+        assert smallest.all_inner_texts()[1] == f"{found.assessment.k:,}"
+        level.focus()
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_selector("text=At these levels the table")
+        finer = found.levels | {"age": found.levels["age"] - 1}
+        there = dv.generalize(book, ["sex", "age"], "illness", guarantees="k=1", levels=finer, per_row=True)
+        assert smallest.all_inner_texts()[1] == f"{there.assessment.k:,}"
+        seen.looks_right("moved")
+        page.get_by_role("button", name="Back to the finest levels").click()
+        page.wait_for_selector("text=none that keeps it is finer")
+        page.wait_for_selector(".figure svg.main-svg")
+        picture(page, "coarse")
+        click(page.get_by_role("button", name="Take these levels"))
+        page.wait_for_selector("text=--guarantee k=5", state="attached")
+        seen.looks_right("coarser, before")
+        click(page.get_by_role("button", name="Publish now"))
+        page.wait_for_selector("text=Files for the public")
+        seen.looks_right("coarser, published")
+        with page.expect_download() as coming:
+            click(page.locator("a[download][href$='/table']"))
+        coming.value.save_as(tmp_path / "coarser.csv")
+        with page.expect_download() as coming:
+            click(page.locator("a[download][href$='/statement.html']"))
+        coming.value.save_as(tmp_path / "statement.html")
+    assert clicks <= 10
+    out = dv.assess(tmp_path / "coarser.csv", ["sex", "age"], "illness")
+    assert (out.k, out.groups) == (found.assessment.k, found.assessment.groups)
+    assert "differentially private" in (tmp_path / "statement.html").read_text(encoding="utf-8")
+
+
 HOSTILE = {
     "table.parquet": (b"PAR1" + bytes(200), "table.parquet"),
     "table.csv": (b'a,b\n"1,2\n3,4\n', "table.csv"),

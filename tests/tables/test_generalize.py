@@ -31,6 +31,39 @@ import divulge as dv
 from divulge.datasets import adult, adult_hierarchies
 
 
+@pytest.mark.parametrize("seed", range(few(36)))
+def test_levels_that_were_chosen_beforehand_stay_and_the_others_are_the_best(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = people(rng, int(rng.integers(6, 40)))
+    asked = ASKED[seed % len(ASKED)]
+    loss = list(LOSSES)[seed // 2 % len(LOSSES)]
+    known = list(LADDERS)
+    heights = {name: max(node[name] for node in nodes()) for name in known}
+    own = {name: int(rng.integers(heights[name] + 1)) for name in known[: int(rng.integers(1, len(known) + 1))]}
+    inside = [node for node in nodes() if own.items() <= node.items()]
+    feasible = [node for node in inside if keeps(coarse(table, node), known, asked)]
+    options: dict[str, Any] = {
+        "guarantees": [f"{kind}={value}" for kind, value in asked], "hierarchies": LADDERS, "loss": loss, "levels": own
+    }  # fmt: skip
+    if not feasible:
+        with pytest.raises(dv.DivulgeError, match="hold at least where the other columns are coarsest"):
+            dv.generalize(pa.table(table), known, "s", **options)
+        return
+    found = dv.generalize(pa.table(table), known, "s", **options)
+    assert found.levels in feasible
+    assert found.loss == pytest.approx(min(LOSSES[loss](table, node) for node in feasible), rel=1e-9, abs=1e-9)
+    assert found.certificate.nodes == len(inside)
+
+
+@pytest.mark.parametrize(("levels", "message"), [
+    ({"age": 9}, "the last of the hierarchy"), ({"age": -1}, "whole numbers"), ({"age": True}, "whole numbers"),
+    ({"town": 1}, "be of known columns"), ("age=1", "map columns to levels"),
+])  # fmt: skip
+def test_levels_that_there_are_not_are_refused(levels: Any, message: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=message):
+        dv.generalize(pa.table({"age": [1, 2, 2]}), "age", guarantees="k=1", levels=levels)
+
+
 @pytest.mark.parametrize("seed", range(few(72)))
 def test_it_is_the_best_of_all_nodes_and_its_certificate_says_so(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -1,6 +1,7 @@
 """Results of the library as pictures that react: plain data that the page draws, with the words a reader needs."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from divulge.app.words import filled
@@ -115,6 +116,27 @@ def statistics(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     layout = _layout(height=160 + 42 * len(rows))
     layout["yaxis"] |= VALUES
     return {"data": [truth, guess], "layout": layout}
+
+
+_SIZES = ((1, "1"), (2, "2–4"), (5, "5–9"), (10, "10–49"), (50, "≥ 50"))
+"""The least size of a class of groups, and what the class is called."""
+
+
+def sizes(before: Sequence[int], after: Sequence[int]) -> dict[str, Any]:
+    """How many rows in 100 are in groups of each size, now and with coarser columns."""
+    bars: list[dict[str, Any]] = []
+    for name, found, ink in (("now in the table", before, "before"), ("coarser", after, "after")):
+        rows = [sum(size for size in found if low <= size < high)
+                for low, high in pairwise([*(least for least, _ in _SIZES), sum(found) + 51])]  # fmt: skip
+        bars.append({
+            "type": "bar", "name": name, "x": [name for _, name in _SIZES],
+            "y": [100 * row / sum(found) for row in rows], "marker": {"color": INK[ink]},
+            "hovertemplate": "%{y:.3g} in 100 rows<extra></extra>",
+        })  # fmt: skip
+    layout = _layout(height=320)
+    layout["xaxis"] |= {"title": {"text": "rows of a group"}, "type": "category"}
+    layout["yaxis"] |= {"title": {"text": "rows in 100"}, "rangemode": "tozero"}
+    return {"data": bars, "layout": layout}
 
 
 _WITHIN = "at most %{x:.3g} in 100 sure, {1} within ± %{y:.3g}{2}<extra></extra>"

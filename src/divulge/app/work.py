@@ -14,7 +14,7 @@ import numpy as np
 import divulge as dv
 from divulge.app.words import filled
 from divulge.extras import require
-from divulge.files.hierarchies import suggested
+from divulge.files.hierarchies import MOST_LEVELS, suggested
 from divulge.files.opening import replacing
 from divulge.files.tables.glance import glance
 from divulge.files.tables.tidying import spellings
@@ -231,8 +231,8 @@ def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[
     else:
         files = {"archive": out.with_suffix(".zip"), **files}
     papers = {kind: str(file) for kind, file in files.items()}
-    published = isinstance(done, Published)
-    together = dv.statement(done, asked.language).together if published else _together(done, asked.language)
+    column = isinstance(done, Receipt)
+    together = _together(done, asked.language) if column else dv.statement(done, asked.language).together
     return {"papers": papers, "together": together, "notes": list(dict.fromkeys(notes))}
 
 
@@ -303,6 +303,63 @@ def _share(source: Any, columns: Sequence[str], known: Sequence[str], value: str
     """Return the largest share of a value among rows alike in known columns, and how many rows are alike to few."""
     shares, alone = largest(source, columns, known, null_as)
     return max((share for label, share in shares.items() if str(label) == value), default=0.0), alone
+
+
+def coarsen(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table now and with coarser columns: the best levels, or, where they are given, whether these do."""
+    source = dv.open_table(path)
+    progress(0, source.rows)
+    before = dv.assess(source, options["known"], options["secret"], pairs=False)
+    notes: list[str] = []
+    kept = True
+    try:
+        found = dv.generalize(source, warn=notes.append, **options)
+    except dv.DivulgeError as error:
+        if not str(error).startswith("`guarantees` must hold"):
+            raise
+        kept = False
+        anyhow = {name: value for name, value in options.items() if name not in ("guarantees", "suppress", "levels")}
+        top = dict.fromkeys(options["known"], MOST_LEVELS)
+        found = _at(source, anyhow, options.get("levels") or top)
+    choice = found.minimality
+    worse = choice is not None and choice.lift > found.assessment.lift
+    return {
+        "kept": kept, "nodes": found.certificate.nodes, "suppressed": found.suppressed,
+        "before": _of_groups(before), "after": _of_groups(found.assessment),
+        "choice": float(choice.lift) if choice is not None and worse else None,
+        "columns": [_levelled(found, name) for name in found.levels],
+    }  # fmt: skip
+
+
+def _at(source: Any, options: Mapping[str, Any], levels: Mapping[str, int]) -> Any:
+    """Return a table at levels, whatever it keeps: each as coarse as is said, or as it can be."""
+    free = dv.generalize(source, guarantees="k=1", **options)
+    least = {name: min(level, free.hierarchies[name].height) for name, level in levels.items()}
+    return dv.generalize(source, guarantees="k=1", levels=least, **options)
+
+
+def _of_groups(found: Any) -> dict[str, Any]:
+    """Return what groups of rows tell, and who is told most of."""
+    worst = found.worst
+    group = {name: None if value is None else named(value) for name, value in worst.group.items()}
+    return {
+        "k": found.k, "groups": found.groups, "alone": int(found.uniques * found.rows),
+        "certainty": float(found.certainty), "lift": float(found.lift), "sizes": found.by_group.sizes.tolist(),
+        "worst": {"group": group, "value": named(worst.value), "before": float(worst.before),
+                  "after": float(worst.after)},
+    }  # fmt: skip
+
+
+SAMPLED = 3
+"""So many values of a level are shown."""
+
+
+def _levelled(found: Any, name: str) -> dict[str, Any]:
+    """Return at which level a column stands, and the values that it then has."""
+    values = found.rows.column(name).unique().to_pylist()
+    shown = ["" if value is None else str(value) for value in values[:SAMPLED]]
+    return {"name": name, "level": found.levels[name], "height": found.hierarchies[name].height, "values": shown,
+            "more": len(values) > SAMPLED}  # fmt: skip
 
 
 MOST_GROUPS = 1000

@@ -67,6 +67,8 @@ def generalize(
         lift.
     hierarchies : {known column: Hierarchy, path of a file as ARX writes it, or {value: [levels]}}, optional
         For others one is suggested: a ladder for numbers, dates, prefixes, else the value or `*`.
+    levels : {known column: level}, optional
+        Chosen beforehand, 0 for the value itself: only those of the other columns are searched.
     loss : "entropy", "granularity", "discernibility", "class-size", "mutual-information" or "information"
     suppress : number in [0, 1)
         The share of rows that may be left out: those of groups that break a guarantee. They stay, with `*` in all known
@@ -212,7 +214,7 @@ def _coarsened(request: Generalize, source: Any, each: int) -> Generalization:
         for name, labels in zip(columns, base.labels, strict=True)
     }
     measure = loss_named(request.loss)
-    lattice = _lattice(base, ladders, asked, int(Fraction(request.suppress) * found.rows))
+    lattice = _lattice(base, ladders, asked, int(Fraction(request.suppress) * found.rows), request.levels or {})
     proof = searched(lattice, measure)
     node = tuple(proof.optimum.values())
     groups = lattice.groups(node)
@@ -228,7 +230,17 @@ def _coarsened(request: Generalize, source: Any, each: int) -> Generalization:
     )  # fmt: skip
 
 
-def _lattice(base: Groups, ladders: Mapping[str, Hierarchy], asked: tuple[Guarantee, ...], suppress: int) -> Lattice:
+def _lattice(
+    base: Groups,
+    ladders: Mapping[str, Hierarchy],
+    asked: tuple[Guarantee, ...],
+    suppress: int,
+    fixed: Mapping[str, int],
+) -> Lattice:
+    for name, level in fixed.items():
+        if level > ladders[name].height:
+            most = f"be at most {ladders[name].height}, the last of the hierarchy"
+            raise DivulgeError.of("levels", most, f"that of {name!r}", str(level))
     coded = tuple(ladders[name].coded(labels, name) for name, labels in zip(base.known, base.labels, strict=True))
     named = tuple(column.labels[0] for column in coded)
     base = Groups(base.known, base.secret, named, base.values, base.codes, base.cell_group, base.cell_value,
@@ -241,7 +253,7 @@ def _lattice(base: Groups, ladders: Mapping[str, Hierarchy], asked: tuple[Guaran
             place = dict(zip(distinct, ranks(distinct).tolist(), strict=True))
             projections.append(np.array([place[part] for part in parts]))
             values.append(tuple(sorted(distinct, key=place.__getitem__)))
-    return Lattice(base.known, coded, base, tuple(projections), tuple(values), asked, suppress)
+    return Lattice(base.known, coded, base, tuple(projections), tuple(values), asked, suppress, dict(fixed))
 
 
 def _released(lattice: Lattice, groups: Groups, node: tuple[int, ...], suppressed: bool) -> Any:

@@ -4,7 +4,7 @@ import csv
 import io
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -48,6 +48,12 @@ class Generalize(Request):
         Any,
         Option("How a column is coarsened, as ARX writes it; else guessed.", list[str], "COL=FILE", ("--hierarchy",)),
     ] = None
+    levels: Annotated[
+        Any,
+        Option(
+            "A level chosen beforehand, 0 the value itself; others are searched.", list[str], "COL=N", ("--levels",)
+        ),
+    ] = None
     loss: Annotated[
         str,
         Option("entropy, granularity, discernibility, class-size, mutual-information or information.", metavar="LOSS"),
@@ -68,6 +74,8 @@ class Generalize(Request):
                 name: os.fspath(one) if isinstance(one, (str, os.PathLike)) else as_hierarchy(one, name)
                 for name, one in given.items()
             } or None
+        if self.levels is not None:
+            changed["levels"] = _levels(self.levels) or None
         for name, value in changed.items():
             object.__setattr__(self, name, value)
         self._check()
@@ -82,9 +90,10 @@ class Generalize(Request):
             raise DivulgeError.of("known", "have none of the sensitive columns", "one", repr(both[0]))
         if not self.secrets and any(one.kind != "k" for one in self.guarantees):
             raise DivulgeError.of("secret", "be named for guarantees other than k", "it", "absent")
-        for name in self.hierarchies or ():
-            if name not in self.columns:
-                raise DivulgeError.of("hierarchies", "be of known columns", "one", f"of {name!r}")
+        for option in ("hierarchies", "levels"):
+            for name in getattr(self, option) or ():
+                if name not in self.columns:
+                    raise DivulgeError.of(option, "be of known columns", "one", f"of {name!r}")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -107,6 +116,9 @@ class Generalize(Request):
         elif name == "hierarchies":
             for column, one in value.items():
                 yield f"--hierarchy {shlex.quote(f'{column}={typed(one, name)}')}"
+        elif name == "levels":
+            for column, level in value.items():
+                yield f"--levels {shlex.quote(f'{column}={level}')}"
         else:
             yield from super()._words_of(name, value)
 
@@ -116,6 +128,16 @@ def _between_commas(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
+
+
+def _levels(given: Any) -> dict[str, int]:
+    """Return levels by column; refuse what is no whole number."""
+    if not isinstance(given, Mapping):
+        raise DivulgeError.of("levels", "map columns to levels", "they", f"a {type(given).__name__}")
+    for name, level in given.items():
+        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+            raise DivulgeError.of("levels", "be whole numbers, at least 0", f"that of {name!r}", repr(level)[:40])
+    return dict(given)
 
 
 def _share(value: Any) -> Fraction:

@@ -10,7 +10,7 @@ from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
-from divulge.app.steps import how, table
+from divulge.app.steps import coarse, how, table
 from divulge.app.steps.preview import ready
 from divulge.app.words import filled
 from divulge.guarantees import LDP, guarantee_for_posterior
@@ -51,6 +51,8 @@ def request(session: Session, form: Form, ledger: str | None) -> Request:
         **reading["options"], "language": form.language, "ledger": ledger,
         **({} if ledger is None else {"source_name": data["name"]}),
     }  # fmt: skip
+    if known["how"]["way"] == "coarse":
+        return Request.of("generalize", source, f"coarser.{form.ending}", **coarse.arguments(session), **common)
     common |= {"budget": budget} if (budget := _budget(form, session)) else {}
     if known["how"]["way"] == "table":
         asked = table.arguments(session)
@@ -91,6 +93,8 @@ def named(session: Session, asked: Request) -> str:
     known = session.choices
     if asked.action == "publish":
         return filled(session.language, "statistics of {1}", known["data"]["name"])
+    if asked.action == "generalize":
+        return filled(session.language, "{1}, with coarser known columns", known["data"]["name"])
     keep: tuple[str, ...] = getattr(asked, "keep", None) or ()
     sentence = "“{1}” of {2}, perturbed, beside {3}" if keep else "“{1}” of {2}, perturbed, and no other column"
     return filled(session.language, sentence, known["secret"], known["data"]["name"], ", ".join(keep))
@@ -111,7 +115,7 @@ def answer(pages: Any, request_: Any) -> Any:
     form = known.get("form", Form())
     asked = request(session, form, pages.ledger)
     papers = printed(asked)
-    wanted: Mapping[str, Any] = known["aim"]
+    wanted: Mapping[str, Any] = known.get("aim", {"before": 0, "value": ""})
     job = session.job(
         "asked", work.outlook, path=known["data"]["path"], asked=asked, before=wanted["before"] / 100,
         value=wanted["value"],

@@ -187,7 +187,7 @@ async def take_secret(pages: Any, request: Any) -> Any:
         session.choices |= asked | {"list": _written(session, secret, answers["listed"]) if answers else None}
     session.choices["public"] = public
     if changed:
-        for name in ("draft", "aim", "how", "table", "going", "papers"):
+        for name in ("draft", "aim", "how", "table", "coarse", "going", "papers"):
             session.choices.pop(name, None)
         session.forget(*(name for name in session.jobs if name != "data"))
     return pages.to(session, "data#map")

@@ -21,7 +21,9 @@ def ready(pages: Any, request: Any) -> Session:
 
 
 def show(pages: Any, request: Any) -> Any:
-    """The page."""
+    """The page; of a coarser table it is the page of its levels."""
+    if ready(pages, request).choices["how"]["way"] == "coarse":
+        return pages.to(pages.session(request), "coarse")
     return pages.page("preview.html", ready(pages, request), "preview")
 
 
@@ -29,6 +31,8 @@ def answer(pages: Any, request: Any) -> Any:
     """The preview of the way that was chosen."""
     session = ready(pages, request)
     known = session.choices
+    if known["how"]["way"] == "coarse":
+        raise Refused(409, "Choose a way first.")
     if known["how"]["way"] == "table":
         job = session.job("preview", work.simulate_statistics, **table.simulated(session))
         return pages.part(

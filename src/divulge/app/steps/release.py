@@ -28,7 +28,9 @@ def show(pages: Any, request: Any) -> Any:
     """The page: a summary and a button, or the files."""
     session = ready(pages, request)
     known = session.choices
-    context: dict[str, Any] = {"formats": asked.FORMATS, "public": PUBLIC, "table": known["how"]["way"] == "table"}
+    way = known["how"]["way"]
+    context: dict[str, Any] = {"formats": asked.FORMATS, "public": PUBLIC, "table": way == "table",
+                               "coarse": way == "coarse", "known": known["public"]}  # fmt: skip
     others = [c["name"] for c in known["data"]["columns"] if c["name"] != known["secret"]]
     context |= {"shown": _shown(session), "others": others, "kept": known.get("form", asked.Form()).keep,
                 "budget": known.get("form", asked.Form()).budget}  # fmt: skip

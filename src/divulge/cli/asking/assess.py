@@ -85,8 +85,8 @@ def command(
         raise typer.Exit(1)
 
 
-def columns_and_files(given: list[str]) -> dict[str, str]:
-    """Return {column: file} of options COL=FILE.
+def columns_and_files(given: list[str], option: str = "--hierarchy", what: str = "FILE") -> dict[str, str]:
+    """Return {column: file} of options COL=FILE, or what else is given for a column.
 
     Examples
     --------
@@ -97,9 +97,9 @@ def columns_and_files(given: list[str]) -> dict[str, str]:
     for text in given:
         column, equals, file = text.rpartition("=")
         if not equals or not column or not file:
-            raise DivulgeError.of("--hierarchy", "be written COLUMN=FILE", "it", repr(text)[:80])
+            raise DivulgeError.of(option, f"be written COLUMN={what}", "it", repr(text)[:80])
         if column in found:
-            raise DivulgeError.of("--hierarchy", "be given once for a column", f"{column!r}", "there twice")
+            raise DivulgeError.of(option, "be given once for a column", f"{column!r}", "there twice")
         found[column] = file
     return found
 

@@ -8,7 +8,7 @@ from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
 from divulge.cli.names import names_between_commas
-from divulge.errors import number_of, printable
+from divulge.errors import DivulgeError, number_of, printable
 from divulge.files.opening import name_of
 from divulge.model.shown import named
 
@@ -34,10 +34,26 @@ def command(
         typed["secret"] = names_between_commas(typed["secret"], "--secret")
     if "hierarchies" in typed:
         typed["hierarchies"] = columns_and_files(typed["hierarchies"])
+    if "levels" in typed:
+        given = columns_and_files(typed["levels"], "--levels", "LEVEL")
+        typed["levels"] = {name: whole_of("--levels", level) for name, level in given.items()}
     request = Request.of("generalize", **typed)
     saved = save(request, save_request, request.force)
     if out is not None or not saved:
         carry_out(request, as_json)
+
+
+def whole_of(option: str, text: str) -> int:
+    """Return a whole number that was typed.
+
+    Examples
+    --------
+    >>> whole_of("--levels", "2")
+    2
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 5):
+        raise DivulgeError.of(option, "be whole numbers, at least 0", "one", repr(text)[:40])
+    return int(text)
 
 
 def carry_out(request: Any, as_json: bool) -> None:

@@ -65,6 +65,7 @@ class Lattice:
     base : the groups of the table as it is
     projections : for each way to look at the secret the code of each joint value: jointly first, then each alone
     values : the values of each projection
+    fixed : levels that are not searched
     """
 
     names: tuple[str, ...]
@@ -74,6 +75,7 @@ class Lattice:
     values: tuple[tuple[Any, ...], ...]
     guarantees: tuple[Guarantee, ...]
     suppress: int = 0
+    fixed: dict[str, int] = field(default_factory=dict[str, int])
     _kept: dict[Node, Groups] = field(default_factory=dict)
     visited: int = 0
 
@@ -84,6 +86,11 @@ class Lattice:
     def heights(self) -> tuple[int, ...]:
         """The last level of each column."""
         return tuple(column.height for column in self.columns)
+
+    @property
+    def top(self) -> Node:
+        """The coarsest node that is searched."""
+        return tuple(self.fixed.get(name, height) for name, height in zip(self.names, self.heights, strict=True))
 
     def groups(self, node: Node) -> Groups:
         """Return the groups at a node, rolled up from the smallest table below that is kept."""

@@ -35,7 +35,7 @@ class Certificate(Shown):
         Nodes that lose at least as much as the optimum, without rows left out; what is above one loses as much. Empty
         where the loss of a node is a sum over its columns, which tells it of all nodes.
     nodes, visited : int
-        Nodes of the lattice, and those whose groups were counted.
+        Nodes of the lattice, of those with the levels that were chosen beforehand, and those whose groups were counted.
 
     Examples
     --------
@@ -73,7 +73,9 @@ class Search:
         whole = loss.whole(lattice)
         self.lower = np.array([_rounded(v) for v in (np.zeros(len(self.levels)) if whole is None else whole).tolist()])
         self.sums = whole is not None
-        self.open = np.ones(len(self.levels), dtype=bool)
+        fixed = [(i, lattice.fixed[name]) for i, name in enumerate(lattice.names) if name in lattice.fixed]
+        self.open = np.logical_and.reduce([self.levels[:, i] == level for i, level in fixed] or [self.lower >= 0])
+        self.searched = int(self.open.sum())
         self.seen: list[Node] = []
         self.infeasible: dict[Node, Infeasible] = {}
         self.costly: dict[Node, float] = {}
@@ -120,13 +122,13 @@ class Search:
 
     def run(self) -> None:
         """Look at nodes until each is closed: below one that fails, or with a loss that is no less than the best."""
-        top = self.lattice.heights
+        top = self.lattice.top
         feasible = self.look(top)
         monotone = not self.lattice.suppress
         if not feasible and monotone:
             why = self.infeasible[top]
             raise DivulgeError.of(
-                "guarantees", "hold at least where all rows are one group", why.guarantee,
+                "guarantees", _COARSEST[bool(self.lattice.fixed)], why.guarantee,
                 f"not kept there: it has {why.measured}", "a weaker guarantee, or fewer at once, can be kept.",
             )  # fmt: skip
         sums = self.levels.sum(axis=1, dtype=np.int64)
@@ -163,6 +165,10 @@ class Search:
             found.append(self.node(min(places, key=lambda place: (self.lower[place], place))))
 
 
+_COARSEST = ("hold at least where all rows are one group", "hold at least where the other columns are coarsest")
+"""Where guarantees have to hold, without and with levels that were chosen beforehand."""
+
+
 def searched(lattice: Lattice, loss: Loss) -> Certificate:
     """Return the optimum of a lattice, with its certificate."""
     search = Search(lattice, loss)
@@ -175,7 +181,7 @@ def searched(lattice: Lattice, loss: Loss) -> Certificate:
         exactly,
         _maximal(search.infeasible),
         tuple((lattice.named(node), value) for node, value in _minimal(search.costly)),
-        len(search.levels),
+        search.searched,
         lattice.visited,
     )
 
