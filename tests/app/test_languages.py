@@ -132,6 +132,22 @@ def test_the_way_of_a_whole_table_is_german(visit: Visit, tmp_path: Path) -> Non
     german(visit.part("release/found"))
 
 
+def test_the_way_of_places_is_german(visit: Visit, tmp_path: Path) -> None:
+    path = tmp_path / "fahrten.csv"
+    lines = [f"{48.7 + i % 31 / 100},{2.2 + i % 37 / 100},{'NS'[i % 2]}" for i in range(200)]
+    path.write_text("\n".join(["lat,lon,Art", *lines]) + "\n")
+    visit.upload(path)
+    german(visit.get("places").text)
+    asked = {"lat": "lat", "lon": "lon", "far": "0,5", "odds": "2,5", "grid": "100m", "whose": "some", "person": "Art",
+             "rows": "100", "south": "48,75", "west": "2,2", "north": "49", "east": "2,6"}  # fmt: skip
+    german(visit.post("places", asked).text)
+    german(visit.part("places/found"))
+    visit.post("places/chosen")
+    german(visit.get("release").text)
+    visit.post("release", {"format": "csv", "keep": "Art", "language": "de"})
+    german(re.sub(r'<p class="note">.*?</p>', "", visit.part("release/found")))
+
+
 def test_messages_are_in_the_language_of_the_pages(visit: Visit) -> None:
     for path in ("aim", "how", "release", "columns", "paper/table"):
         german(visit.get(path).text)

@@ -376,6 +376,37 @@ def test_a_whole_table_in_ten_clicks(address: str, book: Path, tmp_path: Path) -
     assert "differentially private" in (tmp_path / "statement.html").read_text(encoding="utf-8")
 
 
+def test_places_on_a_phone(address: str, tmp_path: Path) -> None:
+    """A file with latitude and longitude: the region, the simulation, and points that went out."""
+    rng = random.Random(3)
+    lines = [f"{rng.uniform(48.8, 48.9):.5f},{rng.uniform(2.2, 2.4):.5f},{rng.choice('ab')}" for _ in range(400)]
+    (tmp_path / "trips.csv").write_text("\n".join(["lat,lon,kind", *lines]) + "\n")
+    with browser(390, False) as seen:
+        page = seen.page
+        page.goto(address)
+        page.set_input_files("#chosen", tmp_path / "trips.csv")
+        page.get_by_role("button", name="Read this file").click()
+        page.get_by_role("link", name="Or publish places").click()
+        for side, degrees in (("south", "48.7"), ("west", "2.1"), ("north", "49"), ("east", "2.6")):
+            page.get_by_label(side).fill(degrees)
+        page.get_by_role("radio", name="yes; or the promise").check()
+        page.get_by_role("button", name="See how far off").click()
+        page.wait_for_selector(".figure svg.main-svg")
+        seen.looks_right("places")
+        picture(page, "places")
+        page.get_by_role("button", name="Take this").click()
+        page.get_by_role("checkbox", name="kind").check()
+        page.get_by_role("button", name="Publish now").click()
+        page.wait_for_selector("text=Files for the public")
+        seen.looks_right("places, published")
+        with page.expect_download() as coming:
+            page.locator("a[download][href$='/table']").click()
+        coming.value.save_as(tmp_path / "out.csv")
+    out = (tmp_path / "out.csv").read_text().splitlines()
+    assert len(out) == 401
+    assert out[0].replace('"', "") == "lat_perturbed,lon_perturbed,kind"
+
+
 HOSTILE = {
     "table.parquet": (b"PAR1" + bytes(200), "table.parquet"),
     "table.csv": (b'a,b\n"1,2\n3,4\n', "table.csv"),

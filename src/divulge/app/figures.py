@@ -139,6 +139,23 @@ def sizes(before: Sequence[int], after: Sequence[int]) -> dict[str, Any]:
     return {"data": bars, "layout": layout}
 
 
+def places(true: Sequence[tuple[float, float]], moved: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """True places, and points of one simulation: longitude to the right, latitude up."""
+    marks = [
+        {
+            "type": "scatter", "mode": "markers", "name": name, "x": [lon for _, lon in points],
+            "y": [lat for lat, _ in points], "hovertemplate": "%{y:.4f}, %{x:.4f}<extra></extra>",
+            "marker": {"color": INK[ink], "symbol": symbol, "size": 8},
+        }
+        for name, points, ink, symbol in (("now in the table", true, "before", "circle-open"),
+                                          ("as published in a simulation", moved, "after", "diamond"))
+    ]  # fmt: skip
+    layout = _layout(height=420)
+    layout["xaxis"] |= {"title": {"text": "longitude"}}
+    layout["yaxis"] |= {"title": {"text": "latitude"}}
+    return {"data": marks, "layout": layout}
+
+
 _WITHIN = "at most %{x:.3g} in 100 sure, {1} within ± %{y:.3g}{2}<extra></extra>"
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from divulge import children
 from divulge.app.guard import LOCAL, PAGE_POLICY, Guard, Refused
 from divulge.app.jobs import Job, get_ready
-from divulge.app.sessions import Session, Sessions
+from divulge.app.sessions import OWN, Session, Sessions
 from divulge.app.words import asked_for, filters, pictured, translated
 from divulge.errors import DivulgeError
 from divulge.extras import require
@@ -138,7 +138,7 @@ def reachable(session: Session) -> set[str]:
     if "aim" in known:
         steps |= {"how"}
     if "how" in known:
-        steps |= {"release"} | ({"how"} if known["how"]["way"] == "coarse" else {"preview"})
+        steps |= {"release"} | ({"how"} if known["how"]["way"] in OWN else {"preview"})
     return steps
 
 
@@ -222,7 +222,7 @@ def application(
     require("python_multipart", "app")
     applications, routing = require("starlette.applications", "app"), require("starlette.routing", "app")
     staticfiles, responses = require("starlette.staticfiles", "app"), require("starlette.responses", "app")
-    from divulge.app.steps import aim, asked, check, coarse, data, how, preview, release, table
+    from divulge.app.steps import aim, asked, check, coarse, data, how, places, preview, release, table
 
     pages = Pages(demo, ledger)
     get_ready()
@@ -291,7 +291,9 @@ def application(
             pages.sessions.close()
 
     steps: list[tuple[str, str, Callable[[Pages, Any], Any]]] = [
-        route for step in (data, aim, how, table, coarse, preview, asked, release, check) for route in step.ROUTES
+        route
+        for step in (data, aim, how, table, coarse, places, preview, asked, release, check)
+        for route in step.ROUTES
     ]
 
     def bound(function: Callable[[Pages, Any], Any]) -> Callable[[Any], Any]:

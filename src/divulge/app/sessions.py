@@ -20,6 +20,9 @@ MOST_BYTES = 8 << 30
 IDLE = 8 * 3600.0
 """After so many seconds without a request a session is forgotten."""
 
+OWN = ("coarse", "places")
+"""Ways with a page of their own, from the choice to the preview."""
+
 
 @dataclass
 class Session:

@@ -18,6 +18,7 @@ from divulge.files.hierarchies import MOST_LEVELS, suggested
 from divulge.files.opening import replacing
 from divulge.files.tables.glance import glance
 from divulge.files.tables.tidying import spellings
+from divulge.files.tables.values import values_of
 from divulge.model.shown import at_most, named
 from divulge.publishing.publication import ready, task, without_noise
 from divulge.publishing.published import Published, read_receipt
@@ -33,6 +34,7 @@ from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import expected
 from divulge.releasing.request import Request, run
+from divulge.reporting.statements.placed import APART, PlaceFacts
 from divulge.reporting.statements.voice import Voice
 from divulge.tables.assess import readable
 
@@ -259,7 +261,7 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
     All are the most that somebody may hold a person for `value` with: from `before`, or from how frequent it is among
     people alike in the columns that go out.
     """
-    if not isinstance(asked, Release):
+    if not isinstance(asked, Release) or asked.about_distance:
         return {"own": 0.0, "notes": []}
     source = dv.open_table(path)
     with _budget_in_words():
@@ -360,6 +362,35 @@ def _levelled(found: Any, name: str) -> dict[str, Any]:
     shown = ["" if value is None else str(value) for value in values[:SAMPLED]]
     return {"name": name, "level": found.levels[name], "height": found.hierarchies[name].height, "values": shown,
             "more": len(values) > SAMPLED}  # fmt: skip
+
+
+MOST_DRAWN = 300
+"""So many places are drawn in a picture."""
+
+
+def blur(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how far off places are, what a point makes of the odds by distance, and places of one simulation."""
+    source = dv.open_table(path)
+    lat, lon = options["column"]
+    receipt = dv.release(source, progress=progress, keep=(), ledger=None, **options)
+    noise = receipt.mechanisms[0]
+    facts = PlaceFacts(noise, receipt.rows)
+    south, west, north, east = noise.region
+    found, outside, rows = list[tuple[float, float]](), 0, 0
+    for batch in source.stream([lat, lon], ()):
+        both = np.array([values_of(batch.column(name)) for name in (lat, lon)], dtype=float)
+        along = (both[1] - west) % 360.0 > (east - west) % 360.0
+        outside += int(((both[0] < south) | (both[0] > north) | along).sum())
+        rows += both.shape[1]
+        found += list(map(tuple, both.T[: MOST_DRAWN - len(found)].tolist()))
+    moved = [receipt.table.column(name).to_pylist()[:MOST_DRAWN] for name in receipt.table.column_names[:2]]
+    odds = [(distance, facts.odds(distance)) for distance in (multiple / facts.total for multiple in APART)]
+    half, most = noise.radii
+    return {
+        "half": half, "most": most, "times": noise.times, "rows": rows, "outside": outside, "true": found,
+        "moved": list(zip(*moved, strict=True)),
+        "odds": [{"far": float(far), "factor": factor, "after": 100 * factor / (factor + 99)} for far, factor in odds],
+    }  # fmt: skip
 
 
 MOST_GROUPS = 1000

@@ -10,7 +10,7 @@ from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
-from divulge.app.steps import coarse, how, table
+from divulge.app.steps import coarse, how, places, table
 from divulge.app.steps.preview import ready
 from divulge.app.words import filled
 from divulge.guarantees import LDP, guarantee_for_posterior
@@ -32,14 +32,25 @@ class Form:
     @classmethod
     def of(cls, form: Any, session: Session) -> "Form":
         """Return what a form says."""
-        known, ending = session.choices, str(form.get("format", "csv"))
+        ending = str(form.get("format", "csv"))
         if ending not in FORMATS:
             raise Refused(400, "Choose one of the formats.")
         ticked = set(form.getlist("keep"))
-        keep = [c["name"] for c in known["data"]["columns"] if c["name"] in ticked and c["name"] != known["secret"]]
+        keep = [name for name in beside(session) if name in ticked]
         budget = str(form.get("budget") or "").strip()
         budget = number_in(budget, "Give the budget as a number.") if budget else ""
         return cls(ending, tuple(keep), "de" if form.get("language") == "de" else "en", budget)
+
+
+def perturbed(session: Session) -> tuple[str, ...]:
+    """Return the columns that go out otherwise than they are."""
+    known = session.choices
+    return tuple(places.arguments(session)["column"]) if known["how"]["way"] == "places" else (known["secret"],)
+
+
+def beside(session: Session) -> list[str]:
+    """Return the columns that may go out as they are."""
+    return [c["name"] for c in session.choices["data"]["columns"] if c["name"] not in perturbed(session)]
 
 
 def request(session: Session, form: Form, ledger: str | None) -> Request:
@@ -53,6 +64,9 @@ def request(session: Session, form: Form, ledger: str | None) -> Request:
     }  # fmt: skip
     if known["how"]["way"] == "coarse":
         return Request.of("generalize", source, f"coarser.{form.ending}", **coarse.arguments(session), **common)
+    if known["how"]["way"] == "places":
+        return Request.of("release", source, f"places_perturbed.{form.ending}", keep=list(form.keep),
+                          **places.arguments(session), **common)  # fmt: skip
     common |= {"budget": budget} if (budget := _budget(form, session)) else {}
     if known["how"]["way"] == "table":
         asked = table.arguments(session)
@@ -97,7 +111,7 @@ def named(session: Session, asked: Request) -> str:
         return filled(session.language, "{1}, with coarser known columns", known["data"]["name"])
     keep: tuple[str, ...] = getattr(asked, "keep", None) or ()
     sentence = "“{1}” of {2}, perturbed, beside {3}" if keep else "“{1}” of {2}, perturbed, and no other column"
-    return filled(session.language, sentence, known["secret"], known["data"]["name"], ", ".join(keep))
+    return filled(session.language, sentence, ", ".join(perturbed(session)), known["data"]["name"], ", ".join(keep))
 
 
 async def take_form(pages: Any, request_: Any) -> Any:

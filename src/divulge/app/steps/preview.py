@@ -5,7 +5,7 @@ from typing import Any
 
 from divulge.app import figures, work
 from divulge.app.guard import Refused
-from divulge.app.sessions import Session
+from divulge.app.sessions import OWN, Session
 from divulge.app.steps import how, table
 from divulge.app.words import filled
 from divulge.model.shown import named
@@ -21,9 +21,9 @@ def ready(pages: Any, request: Any) -> Session:
 
 
 def show(pages: Any, request: Any) -> Any:
-    """The page; of a coarser table it is the page of its levels."""
-    if ready(pages, request).choices["how"]["way"] == "coarse":
-        return pages.to(pages.session(request), "coarse")
+    """The page; some ways have their own from the choice on."""
+    if (way := ready(pages, request).choices["how"]["way"]) in OWN:
+        return pages.to(pages.session(request), way)
     return pages.page("preview.html", ready(pages, request), "preview")
 
 
@@ -31,7 +31,7 @@ def answer(pages: Any, request: Any) -> Any:
     """The preview of the way that was chosen."""
     session = ready(pages, request)
     known = session.choices
-    if known["how"]["way"] == "coarse":
+    if known["how"]["way"] in OWN:
         raise Refused(409, "Choose a way first.")
     if known["how"]["way"] == "table":
         job = session.job("preview", work.simulate_statistics, **table.simulated(session))

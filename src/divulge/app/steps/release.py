@@ -30,10 +30,10 @@ def show(pages: Any, request: Any) -> Any:
     known = session.choices
     way = known["how"]["way"]
     context: dict[str, Any] = {"formats": asked.FORMATS, "public": PUBLIC, "table": way == "table",
-                               "coarse": way == "coarse", "known": known["public"]}  # fmt: skip
-    others = [c["name"] for c in known["data"]["columns"] if c["name"] != known["secret"]]
-    context |= {"shown": _shown(session), "others": others, "kept": known.get("form", asked.Form()).keep,
-                "budget": known.get("form", asked.Form()).budget}  # fmt: skip
+                               "coarse": way == "coarse", "places": way == "places"}  # fmt: skip
+    form = known.get("form", asked.Form())
+    context |= {"shown": _shown(session), "others": asked.beside(session), "perturbed": asked.perturbed(session),
+                "kept": form.keep, "budget": form.budget}  # fmt: skip
     if context["table"]:
         wanted = table.current(session)
         names = [table.named(one, wanted["by"], session.language) for one in wanted["statistics"]]

@@ -1,0 +1,123 @@
+"""Step 3, places: latitude and longitude, each moved by chance, so that near places are hard to tell apart."""
+
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+from divulge.app import figures, work
+from divulge.app.guard import MOST_FIELDS, Refused
+from divulge.app.numbers import number_in
+from divulge.app.sessions import Session
+from divulge.releasing.request import MOST_ROWS
+
+ASKED = {
+    "far": "1", "odds": "3", "grid": "100m", "south": "", "west": "", "north": "", "east": "", "whose": "",
+    "person": "", "rows": "6",
+}  # fmt: skip
+"""What is asked at first: how far apart places are that odds of at most so much tell apart, cells, region, people."""
+REGION = ("south", "west", "north", "east")
+_CALLED = {"lat": re.compile(r"lat", re.IGNORECASE), "lon": re.compile(r"lon|lng", re.IGNORECASE)}
+
+
+def numbers(session: Session) -> list[str]:
+    """Return the columns of numbers."""
+    return [column["name"] for column in session.choices["data"]["columns"] if column["kind"] == "numbers"]
+
+
+def current(session: Session) -> dict[str, Any]:
+    """Return what is asked so far; at first the columns that are called after latitude and longitude."""
+    called = {name: next((one for one in numbers(session) if sign.match(one)), "") for name, sign in _CALLED.items()}
+    return session.choices.setdefault("places", {**ASKED, **called})
+
+
+def arguments(session: Session) -> dict[str, Any]:
+    """Return the options of `release`."""
+    asked = current(session)
+    rate = Fraction(f"{math.floor(math.log(float(asked['odds'])) / float(asked['far']) * 1e6)}e-6")
+    whose: dict[str, Any] = {"per_row": True}
+    if asked["whose"] == "some":
+        whose = {"person": asked["person"], "rows_per_person": int(asked["rows"])}
+    return {"column": [asked["lat"], asked["lon"]], "guarantee": f"metric={rate}/km", "grid": asked["grid"],
+            "box": ",".join(asked[side] for side in REGION), **whose}  # fmt: skip
+
+
+def _ready(pages: Any, request: Any, *, whole: bool = True) -> Session:
+    session = pages.session(request)
+    if "data" not in session.choices or len(numbers(session)) < 2:
+        raise Refused(409, "Choose a table with latitude and longitude first.")
+    if whole and not current(session)["whose"]:
+        raise Refused(409, "Say first where, and whom it protects.")
+    return session
+
+
+def show(pages: Any, request: Any) -> Any:
+    """The page."""
+    session = _ready(pages, request, whole=False)
+    return pages.page("places.html", session, "how", asked=current(session), numbers=numbers(session),
+                      columns=[column["name"] for column in session.choices["data"]["columns"]])  # fmt: skip
+
+
+def answer(pages: Any, request: Any) -> Any:
+    """How far off places are, what a point makes of the odds, and one simulation beside the truth."""
+    session = _ready(pages, request)
+    job = session.job("places", work.blur, path=session.choices["data"]["path"], options=arguments(session))
+
+    def pictured(found: dict[str, Any]) -> dict[str, Any]:
+        return {"found": found, "figure": figures.places(found["true"], found["moved"])}
+
+    return pages.part(session, "places", job, "_places.html", pictured)
+
+
+async def take(pages: Any, request: Any) -> Any:
+    """Remember what is asked."""
+    session = _ready(pages, request, whole=False)
+    known = [column["name"] for column in session.choices["data"]["columns"]]
+    async with request.form(max_fields=MOST_FIELDS) as form:
+        given = {name: str(form.get(name) or "").strip()[:60] for name in ("lat", "lon", *ASKED)}
+    if given["lat"] == given["lon"] or not {given["lat"], given["lon"]} <= set(numbers(session)):
+        raise Refused(400, "Choose two columns of numbers: latitude and longitude.")
+    given |= {name: _degrees(given[name]) for name in REGION}
+    for name, least in (("far", 0.001), ("odds", 1.01)):
+        given[name] = number_in(given[name], "Say how far, and what the odds may be, as numbers.")
+        if not least <= float(given[name]) <= 1000:
+            raise Refused(400, "Say how far in km, from 0.001 to 1000, and odds from 1.01 to 1000.")
+    if given["whose"] not in ("row", "some"):
+        raise Refused(400, "Say whether each row is another person.")
+    if given["whose"] == "some" and (
+        given["person"] not in known or given["person"] in (given["lat"], given["lon"])
+        or not given["rows"].isdecimal() or not 1 <= int(given["rows"][:7]) <= MOST_ROWS
+    ):  # fmt: skip
+        raise Refused(400, "Choose the column that says who, and say how many rows of a person count.")
+    session.choices["places"] = given
+    return pages.to(session, "places#moved")
+
+
+def _degrees(text: str) -> str:
+    """Return degrees as they are typed, with a decimal point: no sign stands between thousands there."""
+    try:
+        found = float(text.replace(",", "."))
+    except ValueError:
+        found = math.nan
+    if not abs(found) <= 180:
+        raise Refused(400, "Give the region in degrees: south, west, north, east.")
+    return text.replace(",", ".")
+
+
+async def take_chosen(pages: Any, request: Any) -> Any:
+    """Go on with this noise."""
+    session = _ready(pages, request)
+    job = session.job("places", work.blur, path=session.choices["data"]["path"], options=arguments(session))
+    if not job.over.is_set() or job.error is not None:
+        raise Refused(409, "Look first at what would go out.")
+    session.choices["how"] = {"way": "places"}
+    session.choices.pop("form", None)
+    return pages.to(session, "release")
+
+
+ROUTES = [
+    ("GET", "places", show),
+    ("GET", "places/found", answer),
+    ("POST", "places", take),
+    ("POST", "places/chosen", take_chosen),
+]

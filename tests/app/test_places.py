@@ -1,0 +1,137 @@
+"""Places by the forms: circles and odds of the library, what is refused, and points that keep the promise."""
+
+import csv
+import html
+import json
+import math
+import random
+import re
+import runpy
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import divulge as dv
+
+from .visits import Visit, running
+
+ASKED = {
+    "lat": "lat", "lon": "lng", "far": "1", "odds": "3", "grid": "500m", "whose": "row", "south": "48.7", "west": "2.1",
+    "north": "49", "east": "2.6", "person": "", "rows": "6",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = random.Random(7)
+    rows = ["who,lat,lng,kind"]
+    rows += [f"p{i // 3},{rng.uniform(48.75, 48.95):.5f},{rng.uniform(2.2, 2.5):.5f},{rng.choice('ab')}"
+             for i in range(600)]  # fmt: skip
+    rows += ["p200,48.6,2.3,a", "p201,48.8,2.7,b"]
+    path = tmp_path_factory.mktemp("trips") / "trips.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    with running() as found:
+        yield found
+
+
+def begun(client: TestClient, file: Path, **more: str) -> Visit:
+    visit = Visit(client)
+    visit.upload(file)
+    assert "Or publish places" in visit.part("columns")
+    assert visit.post("places", ASKED | more).status_code == 200
+    return visit
+
+
+def words(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def test_circles_and_odds_are_those_of_the_law(client: TestClient, trips: Path) -> None:
+    """Of points on the plane with density e^(-r |z|), so many lie within s; cells add half a diagonal."""
+    page = begun(client, trips).part("places/found")
+    rate = math.floor(math.log(3) * 1e6) / 1e6
+    half, most = (float(x) for x in re.findall(r"within ([\d.]+) km", words(page)))
+    for share, radius in ((0.5, half), (0.95, most)):
+        s = rate * (radius - 0.5 * math.sqrt(2) / 2)
+        assert 1 - (1 + s) * math.exp(-s) == pytest.approx(share, abs=0.02)
+    rows = re.findall(r'<tr><td class="n">([\d.]+)</td><td class="n">([\d.,]+)</td><td class="n">([\d.]+)</td>', page)
+    assert len(rows) == 5
+    for far, factor, after in ([float(cell.replace(",", "")) for cell in row] for row in rows):
+        odds = math.exp(rate * (far + 0.5 * math.sqrt(2)))
+        assert odds * 0.999 <= factor <= odds * 1.01
+        assert after == pytest.approx(100 * odds / (odds + 99), rel=0.01)
+    assert "2 of 602 places lie beyond the region" in words(page)
+    figure = json.loads(html.unescape(re.findall(r'data-figure="([^"]*)"', page)[0]))
+    assert [len(trace["x"]) for trace in figure["data"]] == [300, 300]
+
+
+def test_what_goes_out_is_what_the_page_says(client: TestClient, trips: Path, tmp_path: Path) -> None:
+    visit = begun(client, trips)
+    half = float(re.findall(r"within ([\d.]+) km", words(visit.part("places/found")))[0])
+    assert "Publish now" in visit.post("places/chosen").text
+    assert "How hard must places" in visit.get("preview").text
+    assert "--guarantee metric=" in html.unescape(visit.part("asked/found"))
+    files = visit.papers(tmp_path, format="csv", keep=["kind"])
+    receipt = dv.Receipt.read(files["receipt.json"])
+    assert receipt.mechanisms[0].rate == Fraction(math.floor(math.log(3) * 1e6), 10**6)
+    with files["table"].open() as stream, trips.open() as given:
+        out, truth = list(csv.DictReader(stream)), list(csv.DictReader(given))
+    assert list(out[0]) == ["lat_perturbed", "lng_perturbed", "kind"]
+    assert [row["kind"] for row in out] == [row["kind"] for row in truth]
+    moved = np.array([[float(row["lat_perturbed"]), float(row["lng_perturbed"])] for row in out[:600]])
+    true = np.array([[float(row["lat"]), float(row["lng"])] for row in truth[:600]])
+    north, east = ((moved - true) * 111.2 * [1, math.cos(math.radians(48.85))]).T
+    near = int((np.hypot(north, east) <= half).sum())
+    s = float(receipt.mechanisms[0].rate) * half  # with half a diagonal of a cell, which a circle adds
+    assert 300 - 6 * math.sqrt(150) < near < 600 * (1 - (1 + s) * math.exp(-s)) + 6 * math.sqrt(150)
+    assert "Files for the public" in visit.part("release/found")
+
+
+def test_the_program_of_the_page_asks_for_the_same(
+    client: TestClient, trips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit = begun(client, trips, whose="some", person="who", rows="3")
+    page = visit.part("places/found")
+    assert "all 3 points of a person" in words(page)
+    visit.post("places/chosen")
+    files = visit.papers(tmp_path, format="csv")
+    own = dv.Receipt.read(files["receipt.json"])
+    (tmp_path / "trips.csv").write_bytes(trips.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(files["script"]))
+    again = dv.Receipt.read(tmp_path / "places_perturbed.receipt.json")
+    assert again.mechanisms[0] == own.mechanisms[0]
+    assert again.protects == own.protects
+
+
+@pytest.mark.parametrize("wrong", [
+    {"lat": "lng"}, {"lat": "kind"}, {"south": "x"}, {"south": ""}, {"east": "999"}, {"odds": "1"}, {"odds": "nan"},
+    {"far": "0"}, {"whose": ""}, {"whose": "some", "person": "lat"}, {"whose": "some", "person": "who", "rows": "x"},
+])  # fmt: skip
+def test_what_cannot_be_is_refused_on_the_page(client: TestClient, trips: Path, wrong: dict[str, str]) -> None:
+    visit = Visit(client)
+    visit.upload(trips)
+    assert visit.post("places", ASKED | wrong).status_code == 400
+    assert visit.get("places/found").status_code == 409
+
+
+def test_what_the_library_refuses_is_told(client: TestClient, trips: Path, tmp_path: Path) -> None:
+    visit = begun(client, trips, grid="5 parsecs")
+    assert "such as 500m" in words(visit.part("places/found"))
+    assert visit.post("places/chosen").status_code == 409
+    visit = begun(client, trips, south="50", north="49")
+    assert "south below north" in words(visit.part("places/found"))
+    path = tmp_path / "one.csv"
+    path.write_text("lat,kind\n1,a\n2,b\n")
+    visit = Visit(client)
+    visit.upload(path)
+    assert visit.get("places").status_code == 409
