@@ -8,7 +8,6 @@ import random
 import re
 import runpy
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import divulge as dv
+from divulge.app.steps import places
 
 from .visits import Visit, running
 
@@ -58,7 +58,7 @@ def words(page: str) -> str:
 def test_circles_and_odds_are_those_of_the_law(client: TestClient, trips: Path) -> None:
     """Of points on the plane with density e^(-r |z|), so many lie within s; cells add half a diagonal."""
     page = begun(client, trips).part("places/found")
-    rate = math.floor(math.log(3) * 1e6) / 1e6
+    rate = math.floor(math.log(3) / (1 + 0.5 * math.sqrt(2)) * 1e6) / 1e6
     half, most = (float(x) for x in re.findall(r"within ([\d.]+) km", words(page)))
     for share, radius in ((0.5, half), (0.95, most)):
         s = rate * (radius - 0.5 * math.sqrt(2) / 2)
@@ -68,6 +68,7 @@ def test_circles_and_odds_are_those_of_the_law(client: TestClient, trips: Path) 
     for far, factor, after in ([float(cell.replace(",", "")) for cell in row] for row in rows):
         odds = math.exp(rate * (far + 0.5 * math.sqrt(2)))
         assert odds * 0.999 <= factor <= odds * 1.01
+        assert far != 1 or odds <= 3 < 1.0001 * odds  # what was asked, for true places, not for their cells
         assert after == pytest.approx(100 * odds / (odds + 99), rel=0.01)
     assert "2 of 602 places lie beyond the region" in words(page)
     figure = json.loads(html.unescape(re.findall(r'data-figure="([^"]*)"', page)[0]))
@@ -82,7 +83,7 @@ def test_what_goes_out_is_what_the_page_says(client: TestClient, trips: Path, tm
     assert "--guarantee metric=" in html.unescape(visit.part("asked/found"))
     files = visit.papers(tmp_path, format="csv", keep=["kind"])
     receipt = dv.Receipt.read(files["receipt.json"])
-    assert receipt.mechanisms[0].rate == Fraction(math.floor(math.log(3) * 1e6), 10**6)
+    assert receipt.mechanisms[0].rate == places.rate_for(3, 1, "500m")
     with files["table"].open() as stream, trips.open() as given:
         out, truth = list(csv.DictReader(stream)), list(csv.DictReader(given))
     assert list(out[0]) == ["lat_perturbed", "lng_perturbed", "kind"]

@@ -368,8 +368,11 @@ MOST_DRAWN = 300
 """So many places are drawn in a picture."""
 
 
-def blur(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how far off places are, what a point makes of the odds by distance, and places of one simulation."""
+def blur(progress: Progress, path: str, far: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how far off places are, what a point makes of the odds by distance, and places of one simulation.
+
+    Distances are those around the one for which odds were asked, in km.
+    """
     source = dv.open_table(path)
     lat, lon = options["column"]
     receipt = dv.release(source, progress=progress, keep=(), ledger=None, **options)
@@ -384,7 +387,7 @@ def blur(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[str,
         rows += both.shape[1]
         found += list(map(tuple, both.T[: MOST_DRAWN - len(found)].tolist()))
     moved = [receipt.table.column(name).to_pylist()[:MOST_DRAWN] for name in receipt.table.column_names[:2]]
-    odds = [(distance, facts.odds(distance)) for distance in (multiple / facts.total for multiple in APART)]
+    odds = [(distance, facts.odds(distance)) for distance in (multiple * Fraction(far) for multiple in APART)]
     half, most = noise.radii
     return {
         "half": half, "most": most, "times": noise.times, "rows": rows, "outside": outside, "true": found,

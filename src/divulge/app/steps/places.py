@@ -9,6 +9,7 @@ from divulge.app import figures, work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
+from divulge.model.metrics.quantities import quantity
 from divulge.releasing.request import MOST_ROWS
 
 ASKED = {
@@ -34,12 +35,25 @@ def current(session: Session) -> dict[str, Any]:
 def arguments(session: Session) -> dict[str, Any]:
     """Return the options of `release`."""
     asked = current(session)
-    rate = Fraction(f"{math.floor(math.log(float(asked['odds'])) / float(asked['far']) * 1e6)}e-6")
+    rate = rate_for(float(asked["odds"]), float(asked["far"]), asked["grid"])
     whose: dict[str, Any] = {"per_row": True}
     if asked["whose"] == "some":
         whose = {"person": asked["person"], "rows_per_person": int(asked["rows"])}
     return {"column": [asked["lat"], asked["lon"]], "guarantee": f"metric={rate}/km", "grid": asked["grid"],
             "box": ",".join(asked[side] for side in REGION), **whose}  # fmt: skip
+
+
+def rate_for(odds: float, far: float, grid: str) -> Fraction:
+    """Return the rate per km that keeps odds between places so far apart: their cells are a diagonal farther at most.
+
+    Examples
+    --------
+    >>> float(rate_for(3, 1, "1m")), float(rate_for(3, 1, "1km"))
+    (1.09706, 0.45506)
+    """
+    side, unit = quantity(grid, "grid")
+    apart = far + (math.sqrt(2) * float(side) if unit == "km" else 0.0)  # other units are refused by the release
+    return Fraction(math.floor(math.log(odds) / apart * 1e6), 10**6)
 
 
 def _ready(pages: Any, request: Any, *, whole: bool = True) -> Session:
@@ -61,7 +75,8 @@ def show(pages: Any, request: Any) -> Any:
 def answer(pages: Any, request: Any) -> Any:
     """How far off places are, what a point makes of the odds, and one simulation beside the truth."""
     session = _ready(pages, request)
-    job = session.job("places", work.blur, path=session.choices["data"]["path"], options=arguments(session))
+    job = session.job("places", work.blur, far=current(session)["far"],
+                      path=session.choices["data"]["path"], options=arguments(session))  # fmt: skip
 
     def pictured(found: dict[str, Any]) -> dict[str, Any]:
         return {"found": found, "figure": figures.places(found["true"], found["moved"])}
@@ -107,7 +122,8 @@ def _degrees(text: str) -> str:
 async def take_chosen(pages: Any, request: Any) -> Any:
     """Go on with this noise."""
     session = _ready(pages, request)
-    job = session.job("places", work.blur, path=session.choices["data"]["path"], options=arguments(session))
+    job = session.job("places", work.blur, far=current(session)["far"],
+                      path=session.choices["data"]["path"], options=arguments(session))  # fmt: skip
     if not job.over.is_set() or job.error is not None:
         raise Refused(409, "Look first at what would go out.")
     session.choices["how"] = {"way": "places"}
