@@ -31,6 +31,7 @@ from divulge.releasing.planning.assumed import around
 from divulge.releasing.planning.choosing import left
 from divulge.releasing.planning.listed import read_values
 from divulge.releasing.records.ran.mechanism import Mechanism
+from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import expected
 from divulge.releasing.request import Request, run
@@ -377,6 +378,7 @@ def blur(progress: Progress, path: str, far: str, options: Mapping[str, Any]) ->
     lat, lon = options["column"]
     receipt = dv.release(source, progress=progress, keep=(), ledger=None, **options)
     noise = receipt.mechanisms[0]
+    assert isinstance(noise, MetricNoise)
     facts = PlaceFacts(noise, receipt.rows)
     south, west, north, east = noise.region
     found, outside, rows = list[tuple[float, float]](), 0, 0
