@@ -23,7 +23,7 @@ import divulge as dv
 from divulge.publishing.counting.engines import counted
 from divulge.publishing.noising.calibration import calibrated, weights_of
 from divulge.publishing.noising.estimates import drawn, estimates, scores
-from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.families import Gaussian, Laplace, Noise
 from divulge.publishing.noising.noise import noisy
 from divulge.publishing.publication import ready, task
 from divulge.publishing.queries import Query, Unit, plan_of
@@ -63,7 +63,7 @@ def beside_opendp() -> None:
     for name, (statistic, make, error) in makers.items():
         queries = plan_of([statistic], sizes, whole, unit).queries
         for epsilon in (0.1, 0.5, 1.0, 2.0):
-            theirs = error(Noise("laplace", dp.binary_search_param(make, 2, epsilon)))
+            theirs = error(Laplace(dp.binary_search_param(make, 2, epsilon)))
             ours = error(calibrated(queries, unit, [dv.DP(epsilon)], None, None, "equal").noises[0])
             told = [
                 error(calibrated(queries, unit, [dv.PML(epsilon)], dv_prior(p), None, "equal").noises[0])
@@ -104,7 +104,7 @@ def splits() -> None:
             made = calibrated(queries, Unit(), [dv.DP(1)], None, "laplace", split).noises
             total = sum(q.cells * n.deviation**2 for q, n in zip(queries, made, strict=True))
             errors[split] = math.sqrt(total / cells)
-        shares = ", ".join(f"{w:.2f}" for w in weights_of(queries, Unit(), "laplace", "mean-squared"))
+        shares = ", ".join(f"{w:.2f}" for w in weights_of(queries, Unit(), Laplace, "mean-squared"))
         print(
             f"  cells {[q.cells for q in queries]}: shares {shares}: {errors['mean-squared']:.2f}, equal "
             f"{errors['equal']:.2f}"
@@ -146,12 +146,12 @@ def speed(rows: int) -> None:
 def drawing() -> None:
     """Print what a million draws cost, in seconds of processor and of clock."""
     zeros = np.zeros(1_000_000, dtype=np.int64)
-    noisy(zeros[:1000], Noise("laplace", 2.0))
-    for noise in (Noise("laplace", 2.0), Noise("laplace", 50.0), Noise("gaussian", 2.0), Noise("gaussian", 50.0)):
+    noisy(zeros[:1000], Laplace(2.0))
+    for noise in (Laplace(2.0), Laplace(50.0), Gaussian(2.0), Gaussian(50.0)):
         begun, clock = time.process_time(), time.perf_counter()
         noisy(zeros, noise)
         used, passed = time.process_time() - begun, time.perf_counter() - clock
-        asked = f"a million cells of {noise.family} noise of scale {noise.scale:g}"
+        asked = f"a million cells of {noise.name} noise of scale {noise.scale:g}"
         print(f"{asked}: {used:.1f} s of processor, {passed:.1f} s passed")
 
 

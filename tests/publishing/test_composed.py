@@ -1,6 +1,7 @@
 """What several statistics under approximate privacy tell together: every change of a record, by the law."""
 
 import math
+from collections import Counter
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -11,10 +12,10 @@ from support import few
 
 import divulge as dv
 from divulge.publishing.counting.groups import Categories
-from divulge.publishing.noising import composed
+from divulge.publishing.noising import composed, families
 from divulge.publishing.noising.calibration import calibrated
 from divulge.publishing.noising.composed import adp_epsilon
-from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.families import FAMILIES, Gaussian, Laplace, Noise
 from divulge.publishing.queries import Query, Unit, plan_of
 
 DELTA = 1e-5
@@ -64,8 +65,8 @@ def losses_of(noise: Noise, shift: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the losses of one noisy number that moves by so much, and their probabilities."""
     reach = math.ceil(40 * noise.scale) + abs(shift)
     k = np.arange(-reach, reach + 1, dtype=float)
-    exponent = abs(k) / noise.scale if noise.family == "laplace" else k**2 / (2 * noise.scale**2)
-    other = abs(k - shift) / noise.scale if noise.family == "laplace" else (k - shift) ** 2 / (2 * noise.scale**2)
+    exponent = abs(k) / noise.scale if noise.bounded else k**2 / (2 * noise.scale**2)
+    other = abs(k - shift) / noise.scale if noise.bounded else (k - shift) ** 2 / (2 * noise.scale**2)
     law = np.exp(-exponent)
     return other - exponent, law / law.sum()
 
@@ -121,7 +122,7 @@ def test_what_stands_for_too_many_changes_is_no_less(
     monkeypatch.setattr(composed, "_MOST_WAYS", 0)
     unit = Unit("who", 2) if persons else Unit()
     query = Query("values", ("g",), (2,), "v", low=-2, high=2)
-    noise = Noise(family, 6.0)
+    noise = FAMILIES[family](6.0)
     said = adp_epsilon((query,), (noise,), unit, DELTA)
     rows = [np.eye(2, dtype=int)[g] * v for g in (0, 1) for v in (-2, -1, 0, 2)]
     several = [sum(one) for one in combinations_with_replacement(rows, 2)] if persons else rows
@@ -136,10 +137,10 @@ def test_what_stands_for_too_many_changes_is_no_less(
 def test_noise_too_wide_for_its_law_goes_by_that_on_real_numbers(
     monkeypatch: pytest.MonkeyPatch, family: Any, scale: float, name: str
 ) -> None:
-    queries, noises = (Query("rows", ("g",), (3,)), Query("rows", ("h",), (2,), low=0)), (Noise(family, scale),) * 2
+    queries, noises = (Query("rows", ("g",), (3,)), Query("rows", ("h",), (2,), low=0)), (FAMILIES[family](scale),) * 2
     wide = tuple(Query("values", one.by, one.shape, "v", 0, 20 if family == "gaussian" else 400) for one in queries)
     by_law = adp_epsilon(wide, noises, Unit(), DELTA)
-    monkeypatch.setattr(composed, name, 1)
+    monkeypatch.setattr(families, name, 1)
     adp_epsilon.cache_clear()
     near = adp_epsilon(wide, noises, Unit(), DELTA)
     adp_epsilon.cache_clear()
@@ -150,7 +151,7 @@ def test_several_groupings_cover_every_change_of_a_record() -> None:
     unit = Unit()
     asked = [dv.Mean("v", (0, 3), by=by) for by in ("g", ("g", "h"))]
     queries = plan_of(asked, GROUPS, FULL, unit).queries
-    noises = tuple(Noise("gaussian", 9.0 + i) for i in range(len(queries)))
+    noises = tuple(Gaussian(9.0 + i) for i in range(len(queries)))
     said = adp_epsilon(queries, noises, unit, DELTA)
     assert len(composed.compositions(queries, noises, unit)) == 3  # stays in both, leaves the fine one, leaves both
     told: list[float] = []
@@ -167,21 +168,21 @@ def test_several_groupings_cover_every_change_of_a_record() -> None:
 
 def test_masses_of_whole_numbers_exceed_those_of_real_ones_by_no_more_than_is_said() -> None:
     k = np.arange(-4000, 4001)
-    for sigma in (composed._SMOOTH, 300.0):
+    for sigma in (families._SMOOTH, 300.0):
         p = np.exp(-(k**2) / (2 * sigma**2))
         real = ndtr((k + 0.5) / sigma) - ndtr((k - 0.5) / sigma)
         near = abs(k) < 6 * sigma  # beyond, differences of doubles are not what they are of
-        assert 0 < np.log((p / p.sum())[near] / real[near]).max() <= composed._MASS_GAUSSIAN / sigma**2
-    for scale in (composed._LEAST_SCALE, 30.0):
+        assert 0 < np.log((p / p.sum())[near] / real[near]).max() <= families._MASS_GAUSSIAN / sigma**2
+    for scale in (families._LEAST_SCALE, 30.0):
         most = math.log(math.tanh(1 / (2 * scale)) / -math.expm1(-1 / (2 * scale)))
-        assert 0.4 * composed._MASS_LAPLACE / scale < most <= composed._MASS_LAPLACE / scale
+        assert 0.4 * families._MASS_LAPLACE / scale < most <= families._MASS_LAPLACE / scale
 
 
 def test_many_quantiles_by_group_have_two_ways_together() -> None:
     """A row leaves its group, or stays: not so for one quantile, and otherwise for the next."""
     unit, nine = Unit(), tuple(f"0.{i}" for i in range(1, 10))
     queries = plan_of([dv.Quantiles("v", (0, 9), "g", probabilities=nine)], GROUPS, FULL, unit).queries
-    noises = (Noise("gaussian", 40.0),) * 9
+    noises = (Gaussian(40.0),) * 9
     assert len(composed.compositions(queries, noises, unit)) == 2
     promised = dv.compose(dv.dp.ZcdpRelease(float(composed.concentration(queries, noises, unit)))).epsilon(DELTA).upper
     assert adp_epsilon(queries, noises, unit, DELTA) <= promised * (1 + 1e-12)
@@ -203,7 +204,7 @@ def test_the_law_of_several_is_below_what_each_promises(name: str) -> None:
 
 def test_a_choice_among_scores_composes_as_the_law_of_the_choice() -> None:
     """Gumbel noise on scores that move by at most a step each, in the worst directions: delta over all choices."""
-    noise, moved = Noise("gaussian", 2.0), 1
+    noise, moved = Gaussian(2.0), 1
     query = Query("ranks", (), (), "v", only=dv.Quantiles("v", (0, 2)).probabilities[1], candidates=3)
     said = adp_epsilon((query,), (noise,), Unit(), 1e-3)
     rng = np.random.default_rng(4)
@@ -246,7 +247,7 @@ def test_no_way_that_is_passed_over_tells_more() -> None:
     """What zCDP bounds below the worst is not composed, and alike ways are composed once."""
     queries = plan_of([dv.Mean(c, (0, 4), by="g") for c in ("u", "w")], GROUPS, [], Unit()).queries
     for scales in ((9.0, 2.0, 9.0, 2.0), (3.0, 6.0, 3.0, 6.0), (3.0, 2.0, 8.0, 1.5)):
-        noises = tuple(Noise("gaussian", scale) for scale in scales)
+        noises = tuple(Gaussian(scale) for scale in scales)
         every = composed.compositions(queries, noises, Unit())
         assert adp_epsilon(queries, noises, Unit(), DELTA) == max(one.epsilon(DELTA) for one in every)
         assert all(one.epsilon(DELTA) <= composed._promised(one.rho, DELTA) * (1 + 1e-3) for one in every)
@@ -257,9 +258,9 @@ def test_no_way_that_is_passed_over_tells_more() -> None:
 def test_a_loss_of_whole_numbers_lies_above_that_of_real_ones(
     monkeypatch: pytest.MonkeyPatch, scale: float, moved: int, delta: float
 ) -> None:
-    monkeypatch.setattr(composed, "_MOST_ATOMS", 0)
-    noise = Noise("laplace", scale)
-    way = composed._laplace(noise, moved)
+    monkeypatch.setattr(families, "_MOST_ATOMS", 0)
+    noise = Laplace(scale)
+    way = noise.moved(Counter([moved]))
     near = dv.compose(*[part for part, _ in way.parts], tolerance=1e-4)
     law = [losses_of(noise, moved)]
     assert delta_of(law, composed.Composed(near, way.shift, way.more).epsilon(delta)) <= delta

@@ -66,7 +66,7 @@ def test_all_numbers_are_as_close_as_asked_with_the_level_and_no_closer(
     together = mp.mpf(1)
     for query, noise, width in zip(made.plan.queries, made.noise.noises, wanted, strict=True):
         if noise.scale:
-            together *= within(noise.family, noise.scale, width) ** query.cells
+            together *= within(noise.name, noise.scale, width) ** query.cells
     level = made.task.level
     assert level <= together <= level + 1e-8
     told = described(made, None).queries

@@ -11,7 +11,8 @@ from support import few
 
 import divulge as dv
 from divulge.publishing.noising.calibration import calibrated, weights_of
-from divulge.publishing.noising.leakage import Noise, RecordPrior, largest_loss, leakages, leakages_of_records
+from divulge.publishing.noising.families import FAMILIES, Laplace
+from divulge.publishing.noising.leakage import RecordPrior, largest_loss, leakages, leakages_of_records
 from divulge.publishing.queries import Query, Unit
 
 HALF = 1 / math.log(2)
@@ -63,7 +64,7 @@ def test_a_table_of_counts_tells_exactly_what_the_formula_says(prior: list[str])
     shares = [Fraction(p) for p in prior]
     n = len(shares)
     query = Query("rows", ("x",), (n,))
-    noise = Noise("laplace", HALF)
+    noise = Laplace(HALF)
     loss = largest_loss([query], [noise], ROW)
     found = leakages(loss, RecordPrior(min(shares)))
     pml, pmc = brute([one_hot(i, n) for i in range(n)], [1] * n, shares, list(range(n)))
@@ -91,7 +92,7 @@ def test_overlapping_margins_tell_exactly_what_the_distance_says() -> None:
         w = [Fraction(1, 2) ** sum(k * abs(y - a) for y, a, k in zip(outcome, x, steps, strict=True)) for x in added]
         q = sum((p * v for p, v in zip(shares, w, strict=True)), Fraction(0))
         greatest = {"pml": max(greatest["pml"], max(w) / q), "pmc": max(greatest["pmc"], q / min(w))}
-    noises = [Noise("laplace", HALF), Noise("laplace", HALF / 2), Noise("laplace", HALF)]
+    noises = [Laplace(HALF), Laplace(HALF / 2), Laplace(HALF)]
     prior = RecordPrior(min(shares), "records", ("u", "v"), dict(zip(records, shares, strict=True)))
     found = leakages_of_records(queries, noises, ROW, prior)
     assert found is not None
@@ -106,7 +107,7 @@ def test_a_secret_of_the_record_is_told_at_most_what_its_least_probability_says(
     """The secret is one column; the other column depends on it, or is independent of it and unknown."""
     p = Fraction(1, 10)
     queries = [Query("rows", ("u",), (2,)), Query("rows", ("v",), (2,))]
-    noises = [Noise("laplace", HALF)] * 2
+    noises = [Laplace(HALF)] * 2
     bound = leakages(largest_loss(queries, noises, ROW), RecordPrior(p))
     greatest = Fraction(0)
     for outcome in product((0, 1), repeat=4):
@@ -126,7 +127,7 @@ def test_sums_tell_exactly_what_the_formula_says() -> None:
     values, shares = range(-2, 4), [Fraction(1, 6)] * 6
     query = Query("values", (), (), "v", low=-2, high=3)
     pml, _ = brute([(v,) for v in values], [1], shares)
-    loss = largest_loss([query], [Noise("laplace", HALF)], ROW)
+    loss = largest_loss([query], [Laplace(HALF)], ROW)
     assert float(loss) == pytest.approx(5 * math.log(2), rel=1e-15)
     assert leakages(loss, RecordPrior(Fraction(1, 6)))["pml"] >= pml
     ends = [Fraction(1, 6), *[Fraction(0)] * 4, Fraction(5, 6)]  # the worst prior: all others at the far end
@@ -140,7 +141,7 @@ def test_sums_tell_exactly_what_the_formula_says() -> None:
 def test_independent_others_change_nothing_at_the_worst_outcome(independent: int) -> None:
     """Over every outcome up to beyond all that the others add up to, their sums taken with their probabilities."""
     p, shares = Fraction(1, 5), [Fraction(1, 5), Fraction(4, 5)]
-    found = leakages(largest_loss([Query("rows", ("x",), (2,))], [Noise("laplace", HALF)], ROW), RecordPrior(p))
+    found = leakages(largest_loss([Query("rows", ("x",), (2,))], [Laplace(HALF)], ROW), RecordPrior(p))
     greatest = {"pml": Fraction(0), "pmc": Fraction(0)}
     sums = {k: math.comb(independent, k) * p**k * (1 - p) ** (independent - k) for k in range(independent + 1)}
     for outcome in product(range(-2, independent + 4), repeat=2):
@@ -201,7 +202,7 @@ def test_the_noise_is_the_least_that_keeps_it(kind: str, level: str, p: str) -> 
     assert leakages(largest_loss([query], found.noises, ROW), prior)[kind] <= Fraction(level)
     assert found.guarantees[kind] == float(Fraction(level))
     assert kind in found.exact
-    smaller = Noise("laplace", found.noises[0].scale * (1 - 1e-9))
+    smaller = Laplace(found.noises[0].scale * (1 - 1e-9))
     assert leakages(largest_loss([query], [smaller], ROW), prior)[kind] > Fraction(level)
 
 
@@ -243,7 +244,7 @@ def test_the_split_has_the_least_error(family: str) -> None:
             return sum(q.cells * (c[0] / q.span / w) ** 2 for q, c, w in zip(queries, changes, weights, strict=True))
         return sum(q.cells * c[1] / q.span**2 / w for q, c, w in zip(queries, changes, weights, strict=True))
 
-    best = np.array(weights_of(queries, ROW, family, "mean-squared"))  # type: ignore[arg-type]
+    best = np.array(weights_of(queries, ROW, FAMILIES[family], "mean-squared"))
     assert best.sum() == pytest.approx(1)
     assert loss(best) < 0.9 * loss(np.full(3, 1 / 3))
     for _ in range(few(200)):
@@ -262,7 +263,7 @@ def test_with_neighbors_that_are_added_being_there_is_a_secret_too() -> None:
     """A sum of values from 100 to 110, and a count of all rows: what they tell of a record that may be absent."""
     unit = Unit(neighbors="added")
     queries = [Query("values", (), (), "v", 3, 4), Query("rows", (), ())]
-    noises = [Noise("laplace", HALF)] * 2
+    noises = [Laplace(HALF)] * 2
     pml, pmc = brute([(3, 1), (4, 1), (0, 0)], [1, 1], [Fraction(1, 10), Fraction(0), Fraction(9, 10)])
     found = leakages(largest_loss(queries, noises, unit, unit.secrets), RecordPrior(Fraction(1, 10)))
     assert found["pml"] >= pml

@@ -22,7 +22,7 @@ from divulge.publishing.counting.engines import counted
 from divulge.publishing.counting.tables import table_of
 from divulge.publishing.noising.calibration import calibrated
 from divulge.publishing.noising.estimates import drawn, estimates
-from divulge.publishing.noising.noise import each, half_width, noisy, tail
+from divulge.publishing.noising.noise import each, half_width, noisy
 from divulge.publishing.publication import ready, task
 from divulge.publishing.queries import Unit
 from divulge.publishing.request import Publish
@@ -176,33 +176,33 @@ def test_counts_of_0_and_1_are_covered_as_the_others() -> None:
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
 @pytest.mark.parametrize("scale", [0.4, 3.0, 80.0])
 def test_the_law_of_the_noise_is_the_one_that_is_drawn(family: Any, scale: float) -> None:
-    from divulge.publishing.noising.leakage import Noise
+    from divulge.publishing.noising.families import FAMILIES
 
-    noise = Noise(family, scale)
+    noise = FAMILIES[family](scale)
     found = noisy(np.zeros(20_000, dtype=np.int64), noise)
     assert abs(found.mean()) < 6 * noise.deviation / math.sqrt(20_000)
     assert found.std() == pytest.approx(noise.deviation, rel=0.05)
     assert found.std() != pytest.approx(1.2 * noise.deviation, rel=0.05)
     for width in {0, int(scale), int(3 * scale)}:
-        p = tail(noise, width)
+        p = noise.tail(width)
         assert abs((abs(found) > width).mean() - p) <= 6 * math.sqrt(p * (1 - p) / 20_000) + 1e-9
 
 
 @pytest.mark.parametrize("scale", ["1", "7/2", "40"])
 def test_tails_are_those_of_the_law_in_fractions(scale: str) -> None:
-    from divulge.publishing.noising.leakage import Noise
+    from divulge.publishing.noising.families import Gaussian, Laplace
 
     s = float(Fraction(scale))
     a = Fraction(math.exp(-1 / s))
     total = (1 + a) / (1 - a)
     for width in (0, 1, 5, 30):
         exact = 2 * a ** (width + 1) / (1 - a) / total
-        assert exact <= tail(Noise("laplace", s), width) <= float(exact) * (1 + 1e-8)
-        assert half_width(Noise("laplace", s), float(exact) * 1.000001) == width
-        gauss = Noise("gaussian", s)
+        assert exact <= Laplace(s).tail(width) <= float(exact) * (1 + 1e-8)
+        assert half_width(Laplace(s), float(exact) * 1.000001) == width
+        gauss = Gaussian(s)
         weight = [math.exp(-k * k / (2 * s * s)) for k in range(2000)]
         truth = 2 * math.fsum(weight[width + 1 :]) / (1 + 2 * math.fsum(weight[1:]))
-        assert truth <= tail(gauss, width) * (1 + 1e-12)
+        assert truth <= gauss.tail(width) * (1 + 1e-12)
         assert math.erfc(width / (s * math.sqrt(2))) >= truth * (1 - 1e-12)  # the bound for wide ones
     assert each(0.95, 1) == pytest.approx(0.05, rel=1e-6)
 

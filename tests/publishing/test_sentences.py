@@ -10,7 +10,7 @@ import pytest
 from support import few
 
 import divulge as dv
-from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.families import FAMILIES, Laplace, Noise
 from divulge.publishing.noising.margins import projected
 from divulge.publishing.noising.noise import chosen, each, half_width
 from divulge.reporting.statements.statistics import reading, using
@@ -23,7 +23,7 @@ RUNS = 4000
 
 def drawn(noise: Noise, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Return noise by another route than OpenDP's: differences of geometric numbers, or weights of integers."""
-    if noise.family == "laplace":
+    if noise.bounded:
         p = -math.expm1(-1 / noise.scale)
         return rng.geometric(p, shape) - rng.geometric(p, shape)
     k = np.arange(-math.ceil(12 * noise.scale), math.ceil(12 * noise.scale) + 1)
@@ -33,7 +33,7 @@ def drawn(noise: Noise, rng: np.random.Generator, shape: tuple[int, ...]) -> np.
 
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
 def test_what_is_said_of_counts_is_true_of_the_noise(family: Any) -> None:
-    rng, noise, level, cells = np.random.default_rng(5), Noise(family, 3.0), 0.9, 8
+    rng, noise, level, cells = np.random.default_rng(5), FAMILIES[family](3.0), 0.9, 8
     off = drawn(noise, rng, (RUNS, cells))
     width = half_width(noise, each(level, cells))
     held = (abs(off) <= width).all(axis=1)
@@ -55,7 +55,7 @@ def test_what_is_said_of_counts_is_true_of_the_noise(family: Any) -> None:
 
 def test_what_is_said_of_moved_counts_is_true_of_the_noise() -> None:
     rng, level = np.random.default_rng(6), 0.9
-    noise, sizes = Noise("laplace", 4.0), {"x": 3, "y": 2}
+    noise, sizes = Laplace(4.0), {"x": 3, "y": 2}
     true = np.array([[9, 0], [4, 1], [0, 7]])
     width = half_width(noise, each(level, 9))
     held, moved, runs = 0, 0, 300
@@ -74,7 +74,7 @@ def test_what_is_said_of_moved_counts_is_true_of_the_noise() -> None:
 
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
 def test_values_near_the_true_quantile_are_chosen_more_often(family: Any) -> None:
-    scores, noise = np.array([3, 0, 1, 8]), Noise(family, 2.0)
+    scores, noise = np.array([3, 0, 1, 8]), FAMILIES[family](2.0)
     times = np.bincount([chosen(scores, noise) for _ in range(few(4000))], minlength=4)
     by_score = times[np.argsort(scores)]
     assert (np.diff(by_score) < 0).all(), by_score

@@ -9,7 +9,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.settings import current, using
 from divulge.publishing.counting.engines import counted
-from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.families import Noise
 from divulge.publishing.noising.noise import noisy
 from divulge.publishing.publication import ready, task
 from divulge.publishing.request import Publish
@@ -126,17 +126,14 @@ def _ratios(pairs: list[tuple[Noise, np.ndarray, np.ndarray]], which: int, times
         moved = np.flatnonzero(first != second)
         a, b = first[moved], second[moved]
         y = noisy(np.tile((a, b)[which], (times, 1)), noise)
-        if noise.family == "laplace":
-            total += ((abs(y - b) - abs(y - a)) / noise.scale).sum(axis=1)
-        else:
-            total += (((y - b) ** 2 - (y - a) ** 2) / (2 * noise.scale**2)).sum(axis=1)
+        total += noise.log_ratio(y, a, b)
     return total
 
 
 def _edges(pairs: list[tuple[Noise, np.ndarray, np.ndarray]]) -> np.ndarray:
     """Return where the steps of the log-likelihood ratio end: between its ends, or in standard deviations."""
-    if all(noise.family == "laplace" for noise, _, _ in pairs):
-        top = math.fsum(float(abs(a - b).sum()) / noise.scale for noise, a, b in pairs)
+    if all(noise.bounded for noise, _, _ in pairs):
+        top = math.fsum(float(noise.loss(int(abs(a - b).sum()))) for noise, a, b in pairs)
         return np.linspace(-top, top, _BINS + 1)[1:-1]
     spread = math.sqrt(math.fsum(float(((a - b) ** 2).sum()) / noise.scale**2 for noise, a, b in pairs))
     return np.linspace(-2.5 * spread, 2.5 * spread, _BINS - 1)

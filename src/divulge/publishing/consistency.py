@@ -17,7 +17,8 @@ from divulge.publishing.counting.naming import rest_of
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold
 from divulge.publishing.noising.composed import adp_epsilon
 from divulge.publishing.noising.estimates import draws_of
-from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration, largest_loss, leakages
+from divulge.publishing.noising.families import FAMILIES, Laplace, Noise
+from divulge.publishing.noising.leakage import RecordPrior, concentration, largest_loss, leakages, loss_of
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.queries import Query, Unit
 from divulge.publishing.remarks import of_bounds, of_names, of_unit
@@ -44,7 +45,7 @@ def refuse_contradictions(found: Any) -> None:
     if given["noun"] != unit.noun:
         raise contradiction("the unit that is protected", given["noun"], unit.noun)
     asked = [one for one in found.queries if one["kind"] != "keys"]
-    noises = [Noise(_family(one["family"]), float(one["scale"])) for one in asked]
+    noises = [_family(one["family"])(float(one["scale"])) for one in asked]
     queries = [_query(one, noise, unit) for one, noise in zip(asked, noises, strict=True)]
     shown = [one for one in asked if "threshold" in one]
     if shown:
@@ -63,10 +64,10 @@ def refuse_contradictions(found: Any) -> None:
         raise contradiction("the list of columns that were read", "without one", "with it")
 
 
-def _family(name: str) -> Any:
-    if name not in ("laplace", "gaussian"):
-        raise contradiction("a family of noise", name, "laplace or gaussian")
-    return name
+def _family(name: str) -> type[Noise]:
+    if name not in FAMILIES:
+        raise contradiction("a family of noise", name, " or ".join(FAMILIES))
+    return FAMILIES[name]
 
 
 def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
@@ -96,10 +97,9 @@ def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
 
 def _loss(query: Query, noise: Noise, unit: Unit) -> float:
     """Return the most that the outcome of a query changes its log-likelihood with one unit."""
-    l1, _ = query.changes(unit)
-    if not l1:
-        return 0.0
-    return math.inf if not noise.scale or (noise.family == "gaussian" and query.kind != "ranks") else l1 / noise.scale
+    if not noise.scale:
+        return math.inf if query.changes(unit)[0] else 0.0
+    return float(loss_of(query, noise, unit))
 
 
 def _refuse_loss(one: Mapping[str, Any], query: Query, noise: Noise, unit: Unit) -> None:
@@ -149,7 +149,7 @@ def _refuse_told(found: Any, kind: str, stated: float, loss: float, of: list[Que
         raise contradiction(kind, stated, "nothing without a prior of a record")
     most = leakages(loss, RecordPrior(Fraction(found.prior["least"])))[kind]
     rows = all(query.kind == "rows" and query.only is None for query in of)
-    records = rows and all(noise.family == "laplace" for noise in by)
+    records = rows and all(noise.bounded for noise in by)
     least = 0.0 if records and found.prior["columns"] else most
     if not least * (1 - ROUNDING) <= stated <= most * (1 + 2 * _STATED) + ROUNDING:
         raise contradiction(kind, stated, most)
@@ -162,7 +162,7 @@ def _refuse_threshold(found: Any, one: Mapping[str, Any], unit: Unit) -> None:
         list(found.guarantees) != ["adp"]
         or len(found.queries) != 1
         or one["loss"] != "inf"
-        or one["family"] != "laplace"
+        or one["family"] != Laplace.name
     ):
         raise contradiction("what is promised of counts that show themselves", ", ".join(found.guarantees), "adp")
     kept = Threshold.of(float(one["scale"]), int(one["threshold"]), unit)
@@ -177,7 +177,7 @@ def _refuse_names(
     """Refuse a promise that naming values, and the noise on statistics about them, do not keep."""
     if list(found.guarantees) != ["adp"] or found.loss < math.inf:
         raise contradiction("what is promised of values that were named", ", ".join(found.guarantees), "adp")
-    if any(one["family"] != "laplace" or one["loss"] != "inf" or "threshold" not in one for one in names):
+    if any(one["family"] != Laplace.name or one["loss"] != "inf" or "threshold" not in one for one in names):
         raise contradiction("the noise by which values were named", "of another kind", "laplace, with a threshold")
     kept = [Threshold.of(float(one["scale"]), int(one["threshold"]), unit) for one in names]
     stated = ADP(*(float(found.guarantees["adp"][name]) for name in ("epsilon", "delta")))

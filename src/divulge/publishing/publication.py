@@ -24,7 +24,8 @@ from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, named, o
 from divulge.publishing.noising.aims import aimed
 from divulge.publishing.noising.calibration import Calibration, Need, calibrated, require_range
 from divulge.publishing.noising.estimates import Drawn, Estimates, drawn, draws_of, estimates
-from divulge.publishing.noising.leakage import Noise, RecordPrior, concentration
+from divulge.publishing.noising.families import Laplace
+from divulge.publishing.noising.leakage import RecordPrior, concentration, loss_of
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.notes import Note
 from divulge.publishing.published import LEADING, NO_INFORMATION, NUMBERS, TRAILING, Published, promise
@@ -280,7 +281,7 @@ def _can_show_themselves(asked: Task) -> bool:
     if asked.interval:
         return False
     (first, *rest), (asked_for, *more) = asked.statistics, asked.guarantees
-    treated = asked.non_negative or asked.consistent or asked.whole or asked.noise == "gaussian"
+    treated = asked.non_negative or asked.consistent or asked.whole or asked.noise not in (None, Laplace.name)
     treated = treated or asked.unit.groups is not None or asked.unit.per_group is not None
     plain = isinstance(first, Count) and not rest and not more and not treated
     return plain and asked_for.kind == "adp" and asked_for.values()["delta"] > 0
@@ -322,7 +323,7 @@ def _unlisted(asked: Task, table: Table) -> Ready:
     threshold = Threshold.keeping(values["epsilon"], values["delta"], asked.unit)
     query = Query("rows", asked.by, (2,) * len(asked.by))
     told = {"adp": {"epsilon": threshold.epsilon, "delta": threshold.delta}}
-    noise = Calibration((Noise("laplace", threshold.scale),), told, math.inf, ())
+    noise = Calibration((Laplace(threshold.scale),), told, math.inf, ())
     return Ready(asked, table, {}, Plan(asked.statistics, (query,), ((0,),)), noise, threshold)
 
 
@@ -342,7 +343,7 @@ def described(made: Ready, output: str | None) -> Published:
     draws = MOST_VALUES if made.threshold else draws_of(made.plan.queries, noise.noises)
     miss = each(asked.level, draws)
     named_ = tuple(
-        {"kind": "keys", "column": name, "by": [], "cells": None, "family": "laplace", "scale": one.scale,
+        {"kind": "keys", "column": name, "by": [], "cells": None, "family": Laplace.name, "scale": one.scale,
          "loss": "inf", "threshold": one.least, "serves": []}
         for name, one in made.names
     )  # fmt: skip
@@ -350,7 +351,7 @@ def described(made: Ready, output: str | None) -> Published:
         {
             "kind": query.kind, "column": query.column, "by": list(query.by),
             "serves": sorted({one.kind for one, parts in made.served if place in parts}),
-            "cells": None if made.threshold else query.cells, "family": one.family, "scale": one.scale,
+            "cells": None if made.threshold else query.cells, "family": one.name, "scale": one.scale,
             "loss": "inf" if made.threshold else _share(query, one, asked.unit),
             **({"threshold": made.threshold.least} if made.threshold else {}),
             **_bounds(query),
@@ -403,10 +404,8 @@ def _bounds(query: Query) -> dict[str, Any]:
 
 def _share(query: Any, noise: Any, unit: Unit) -> Any:
     """Return the most that the query's outcome changes its log-likelihood with one unit, or "inf"."""
-    l1, _ = query.changes(unit)
-    if not l1:
-        return 0.0
-    return "inf" if noise.family == "gaussian" and query.kind != "ranks" else l1 / noise.scale
+    found = float(loss_of(query, noise, unit))
+    return "inf" if math.isinf(found) else found
 
 
 def without_noise(made: Ready) -> Published:

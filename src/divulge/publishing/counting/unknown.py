@@ -17,7 +17,7 @@ from divulge.model.labels import text_of
 from divulge.publishing.counting.bounding import bounded
 from divulge.publishing.counting.groups import label_of_missing
 from divulge.publishing.counting.tables import Table
-from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.families import Laplace
 from divulge.publishing.noising.noise import each, half_width, thresholded
 from divulge.publishing.queries import Unit
 
@@ -105,7 +105,7 @@ def published(counts: dict[str, int], by: Sequence[str], threshold: Threshold, l
     """Return the tidy table of the combinations that show themselves, in the order of their texts."""
     pa = require("pyarrow", "tables")
     drawn = thresholded(threshold.scale, threshold.least)(counts) if counts else {}
-    noise = Noise("laplace", threshold.scale)
+    noise = Laplace(threshold.scale)
     width = half_width(noise, each(level, rows or MOST_VALUES))
     keys = sorted(drawn, key=json.loads)
     values = pa.array([int(drawn[key]) for key in keys], pa.int64())

@@ -7,13 +7,10 @@ from fractions import Fraction
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.kinds.density import DP
-from divulge.guarantees.kinds.loss import ZCDP
 from divulge.publishing.noising.calibration import LEAST_LEVEL
-from divulge.publishing.noising.composed import above
 from divulge.publishing.noising.estimates import draws_of
-from divulge.publishing.noising.leakage import Family, Noise
-from divulge.publishing.noising.noise import each, tail
+from divulge.publishing.noising.families import Laplace, Noise, above, family_named
+from divulge.publishing.noising.noise import each
 from divulge.publishing.queries import Plan, Query, Unit
 from divulge.publishing.statistics import Count, Cut, People, Sum
 from divulge.roots import turn
@@ -49,21 +46,20 @@ def aimed(plan: Plan, unit: Unit, noise: str | None, level: float, reaches: Sequ
     >>> float(found.guarantee.epsilon) < 0.361, found.shares  # 2 / scale; two of e^(-20 / scale) are .05
     (True, (1.0,))
     """
-    family: Family = "gaussian" if noise == "gaussian" else "laplace"
+    family = Laplace if noise is None else family_named(noise)
     widths = _widths(plan, reaches)
     changed = [query.changes(unit) for query in plan.queries]
-    draws = draws_of(plan.queries, [Noise(family, 1.0 if l1 else 0.0) for l1, _ in changed])
+    draws = draws_of(plan.queries, [family(1.0 if l1 else 0.0) for l1, _ in changed])
     miss = each(level, draws)
     spent = [Fraction(0)] * len(changed)
     for i, (l1, l2) in enumerate(changed):
         if l1:
-            scale = Fraction(_widest(family, widths[i], miss))
-            spent[i] = l1 / scale if family == "laplace" else l2 / (2 * scale * scale)
+            spent[i] = family.spent(Fraction(_widest(family, widths[i], miss)), l1, l2)
     total = sum(spent, Fraction(0))
     if 0 < total < LEAST_LEVEL:
         raise DivulgeError.of("interval", "be narrower", "it", "so wide that no noise in 64 bits fills it")
     shares = tuple(float(one / total) if one else 1.0 for one in spent)  # what no record changes is not paid for
-    return Aim(DP(above(total)) if family == "laplace" else ZCDP(above(total)), shares)
+    return Aim(family.guarantee(above(total)), shares)
 
 
 def _widths(plan: Plan, reaches: Sequence[Fraction]) -> list[int]:
@@ -92,11 +88,11 @@ def _steps(query: Query, reach: Fraction) -> int:
     return math.floor(reach / step)
 
 
-def _widest(family: Family, width: int, miss: float) -> float:
+def _widest(family: type[Noise], width: int, miss: float) -> float:
     """Return the largest scale, but for rounding, of noise that is beyond a width with probability at most `miss`."""
 
     def beyond(log: float) -> bool:
-        return tail(Noise(family, math.exp(log)), width) > miss
+        return family(math.exp(log)).tail(width) > miss
 
     log, _ = turn(beyond, math.log(1e-3), math.log(1e12), width=1e-15)
     return math.exp(log) * (1 - _FINER)

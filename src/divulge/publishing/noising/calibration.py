@@ -8,12 +8,10 @@ from typing import Any
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.extras import require
 from divulge.guarantees.guarantee import Guarantee
-from divulge.publishing.noising.composed import above, adp_epsilon
+from divulge.publishing.noising.composed import adp_epsilon
+from divulge.publishing.noising.families import FAMILIES, Laplace, Noise, above, family_named
 from divulge.publishing.noising.leakage import (
-    Family,
-    Noise,
     RecordPrior,
     concentration,
     largest_loss,
@@ -44,7 +42,7 @@ _CLOSE = 5e-4
 """The least noise under adp is found to within this share of epsilon."""
 
 
-def weights_of(queries: Sequence[Query], unit: Unit, family: Family, split: Any) -> list[float]:
+def weights_of(queries: Sequence[Query], unit: Unit, family: type[Noise], split: Any) -> list[float]:
     """Return the share of the loss that each query gets; shares sum to 1, and 0 is for what no record changes.
 
     With loss E and share b, Laplace noise has scale L1 / (E b), and sigma^2 = L2^2 / (2 rho b). In units of what one
@@ -56,7 +54,7 @@ def weights_of(queries: Sequence[Query], unit: Unit, family: Family, split: Any)
     Examples
     --------
     >>> margins = [Query("rows", ("a",), (100,)), Query("rows", ("b",), (800,))]
-    >>> [round(w, 6) for w in weights_of(margins, Unit(), "laplace", "mean-squared")]  # cube roots of 1 and 8
+    >>> [round(w, 6) for w in weights_of(margins, Unit(), Laplace, "mean-squared")]  # cube roots of 1 and 8
     [0.333333, 0.666667]
     """
     changed = [q.changes(unit) for q in queries]
@@ -97,38 +95,37 @@ _DIVISOR = 0.5
 
 
 def _needed(
-    queries: Sequence[Query], changed: Sequence[tuple[int, int]], family: Family, parts: Sequence[Sequence[int]]
+    queries: Sequence[Query], changed: Sequence[tuple[int, int]], family: type[Noise], parts: Sequence[Sequence[int]]
 ) -> list[float]:
     """Return shares b for which the sum over statistics of log W is least, W = sum of A / b over its queries.
 
     A / (b E) is the scale of Laplace noise, relative to what a cell of average size can hold; with Gaussian noise it is
     A / sqrt(b). At the least, b is the sum over statistics of the query's part of W: a fixed point.
     """
-    power = 1.0 if family == "laplace" else 0.5
-    sizes = [_wanted(query, *norms, family, "relative") ** power for query, norms in zip(queries, changed, strict=True)]
+    sizes = [
+        _wanted(query, *norms, family, "relative") ** family.power
+        for query, norms in zip(queries, changed, strict=True)
+    ]
     uses = [[(i, sizes[i] * (_DIVISOR if j and queries[i].kind == "rows" else 1.0)) for j, i in enumerate(part)
              if changed[i][0]] for part in parts]  # fmt: skip
     shares = [1.0 if l1 else 0.0 for l1, _ in changed]
     for _ in range(_ROUNDS):
         parts_of = [0.0] * len(queries)
         for use in uses:
-            width = math.fsum(size / shares[i] ** power for i, size in use)
+            width = math.fsum(size / shares[i] ** family.power for i, size in use)
             for i, size in use:
-                parts_of[i] += size / shares[i] ** power / width
+                parts_of[i] += size / shares[i] ** family.power / width
         shares = [math.sqrt(share * part) for share, part in zip(shares, parts_of, strict=True)]
     return shares
 
 
-def _wanted(query: Query, l1: int, l2: int, family: Family, split: str) -> float:
+def _wanted(query: Query, l1: int, l2: int, family: type[Noise], split: str) -> float:
     """Return the optimal share of a query, up to a common factor."""
     span, cells = float(query.span), query.cells
     if query.kind == "ranks":  # ranks are off by about scale log(candidates) / denominator
         span, cells = query.only.denominator / (1 + math.log(query.candidates)), cells * query.draws
-    if family == "laplace":
-        size = l1 / span
-        return size * query.cells if split == "relative" else (cells * size * size) ** (1 / 3)
-    size = math.sqrt(l2) / span
-    return (size * query.cells) ** 2 if split == "relative" else math.sqrt(cells) * size
+    size, power = family.norm(l1, l2) / span, family.power
+    return (size * query.cells) ** (1 / power) if split == "relative" else (cells * size**2) ** (1 / (1 + 2 * power))
 
 
 @dataclass(frozen=True)
@@ -163,16 +160,15 @@ def calibrated(
                 "lower=0.01 (--record-prior lower=0.01) means that every value of the secret has a probability "
                 "of 0.01 or more.",
             )  # fmt: skip
-    families: list[Family] = ["laplace"] if any(one.kind in PURE for one in asked) else ["laplace", "gaussian"]
+    pure = any(one.kind in PURE for one in asked)
+    families = [one for one in FAMILIES.values() if one.bounded or not pure]
     if noise is not None:
-        if noise not in ("laplace", "gaussian"):
-            raise DivulgeError.of("noise", 'be "laplace" or "gaussian"', "it", repr(noise)[:60])
-        if noise not in families:
-            raise DivulgeError.of("noise", "be laplace for a guarantee that holds at every outcome", "it", "gaussian",
+        if (given := family_named(noise)) not in families:
+            raise DivulgeError.of("noise", "be laplace for a guarantee that holds at every outcome", "it", noise,
                                   "Gaussian noise keeps adp, zcdp and rdp.")  # fmt: skip
-        families = [noise]
+        families = [given]
     if not any(query.changes(unit)[0] for query in queries):
-        none = tuple(Noise("laplace", 0.0) for _ in queries)
+        none = tuple(Laplace(0.0) for _ in queries)
         return Calibration(none, {one.kind: _level(one, 0.0) for one in asked}, Fraction(0), ())
     best: tuple[Noise, ...] | None = None
     for family in families:
@@ -203,7 +199,7 @@ def _of_family(
     unit: Unit,
     asked: Sequence[Guarantee],
     prior: RecordPrior | None,
-    family: Family,
+    family: type[Noise],
     split: Any,
     beaten: float,
 ) -> tuple[Noise, ...] | None:
@@ -215,17 +211,13 @@ def _of_family(
         out: list[Noise] = []
         for query, weight in zip(queries, weights, strict=True):
             l1, l2 = query.changes(unit)
-            if not l1:
-                out.append(Noise(family, 0.0))
-            elif family == "laplace":
-                out.append(Noise(family, above(l1 / (Fraction(total) * Fraction(weight)))))
-            else:
-                out.append(Noise(family, _above_root(l2 / (2 * Fraction(total) * Fraction(weight)))))
+            share = Fraction(total) * Fraction(weight)
+            out.append(family.spending(share, l1, l2) if l1 else family(0.0))
         return tuple(out)
 
-    if family == "gaussian" and beaten < math.inf and all(one.kind == "adp" for one in asked):
+    if beaten < math.inf and all(one.kind == "adp" for one in asked):
         values = [one.values() for one in asked]
-        likely = min(_rho_for(float(v["epsilon"]), float(v["delta"])) for v in values) * 1.01
+        likely = min(family.start(float(v["epsilon"]), float(v["delta"])) for v in values) * 1.01
         if not likely > 0 or _loss(queries, noises(Fraction(likely))) >= beaten:
             return None
     totals = [_total(one, queries, unit, prior, family, noises) for one in asked]
@@ -246,23 +238,16 @@ def _nudged(
     return None
 
 
-def _above_root(value: Fraction) -> float:
-    found = math.sqrt(float(value))
-    while Fraction(found) ** 2 < value:
-        found = math.nextafter(found, math.inf)
-    return found
-
-
 def _total(
-    asked: Guarantee, queries: Sequence[Query], unit: Unit, prior: RecordPrior | None, family: Family,
+    asked: Guarantee, queries: Sequence[Query], unit: Unit, prior: RecordPrior | None, family: type[Noise],
     noises: Callable[[Any], tuple[Noise, ...]],
 ) -> Any:  # fmt: skip
     """Return the largest total that keeps one guarantee: E for Laplace noise, rho for Gaussian."""
     values = {name: Fraction(value) if value != math.inf else math.inf for name, value in asked.values().items()}
     level: Any = values["rho"] if asked.kind == "zcdp" else values["epsilon"]
     level = require_range(asked)
-    if asked.kind == "dp":
-        return level
+    if (known := family.total(asked, level)) is not None:
+        return known
     if asked.kind in POINTWISE:
         assert prior is not None
         own = [
@@ -272,13 +257,9 @@ def _total(
         share = noises(Fraction(1))
         scale = largest_loss(queries, share, unit, unit.secrets)
         return _searched(asked, queries, unit, prior, noises, min(own) / Fraction(scale))
-    if asked.kind == "zcdp" and family == "gaussian":
-        return level
-    if asked.kind == "rdp" and family == "gaussian":
-        return level / values["alpha"]
     if asked.kind == "adp":
         delta = float(values["delta"])
-        start = _rho_for(float(level), delta) if family == "gaussian" else float(level)
+        start = family.start(float(level), delta)
         return _followed(
             lambda total: _level_of(asked, queries, unit, prior, noises(Fraction(total)))[0], float(level), start
         )
@@ -294,22 +275,6 @@ def require_range(asked: Guarantee) -> Fraction:
             f"{exact.as_float(level):g}", "at 0 nothing can be published, and beyond everything is.",
         )  # fmt: skip
     return Fraction(level)
-
-
-def _rho_for(epsilon: float, delta: float) -> float:
-    """Return rho = mu^2 / 2 of the real-valued Gaussian mechanism with this epsilon at this delta, to start from.
-
-    delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) (Balle, Wang, arXiv:1805.06530).
-    """
-    special = require("scipy.special", "science")
-
-    def excess(mu: float) -> float:
-        return special.ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu))
-
-    if not 0 < delta < 1:
-        return 0.0
-    log, _ = turn(lambda log: excess(math.exp(log)) > delta, math.log(1e-9), math.log(1e3))
-    return math.exp(log) ** 2 / 2
 
 
 def _followed(epsilon_of: Callable[[float], float], wanted: float, start: float) -> Any:
@@ -405,7 +370,7 @@ def _level_of(
         whole = leakages_of_records(queries, made, unit, prior)
         return (whole or leakages(largest_loss(queries, made, unit, unit.secrets), prior))[asked.kind], counts
     if asked.kind == "zcdp":
-        return _up(concentration(queries, made, unit)), counts and made[0].family == "gaussian"
+        return _up(concentration(queries, made, unit)), counts and asked.kind in made[0].attains
     if asked.kind == "rdp":
         alpha = Fraction(asked.values()["alpha"])
         pure, rho = largest_loss(queries, made, unit), concentration(queries, made, unit)

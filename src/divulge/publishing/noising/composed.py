@@ -21,51 +21,16 @@ from itertools import chain, product
 from typing import Any
 
 from divulge.dp.accounting.composition import Composition, compose
-from divulge.dp.accounting.promises import AdpRelease, ZcdpRelease
-from divulge.dp.mechanisms import (
-    DiscreteGaussianMechanism,
-    DiscreteLaplaceMechanism,
-    ExponentialMechanism,
-    GaussianMechanism,
-    LaplaceMechanism,
-)
-from divulge.publishing.noising.leakage import Noise, concentration, largest_loss
+from divulge.dp.accounting.promises import ZcdpRelease
+from divulge.publishing.noising.families import Noise, Way, above
+from divulge.publishing.noising.leakage import concentration, largest_loss
 from divulge.publishing.queries import Query, Unit
 
 Shifts = tuple[int, ...]
 """How far each number that moves does."""
 
-_MOST_ATOMS = 1000
-"""The law of Laplace noise is listed up to this sensitivity; beyond, it is near that of real numbers."""
-
 _MOST_WAYS = 16
 """So many combinations of the ways in which a unit changes several queries are composed, each in about a second."""
-
-_WIDEST_GAUSSIAN = 5_000.0
-"""Up to this sigma the law of a discrete Gaussian is listed; beyond, it is near that of real numbers."""
-
-_SMOOTH = 50.0
-"""With sigma so many times L1 / L2, whole numbers cost a hundredth of a deviation of the loss at most."""
-
-_MASS_GAUSSIAN, _MASS_LAPLACE = 1 / 20, 0.35
-"""More mass of whole numbers than of real ones around them: this over sigma^2, or over the scale, at most."""
-
-_LEAST_SCALE = 1.0
-"""For Laplace noise of a scale from here on this bound on the mass holds."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """What a unit's change of a query tells at most: mechanisms, whose losses and masses may be larger by a little.
-
-    Real noise X, rounded, has around a whole number r nearly the mass of the noise on whole numbers, and a loss that is
-    nearly that at r. With p_r <= e^more P(X in r +- 1/2) and losses apart by `shift` at most, delta(epsilon) of the
-    noise on whole numbers is at most e^more times that of X at epsilon - shift; so is it composed, both adding up.
-    """
-
-    parts: tuple[tuple[Any, int], ...]
-    shift: float = 0.0
-    more: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -133,10 +98,7 @@ def compositions(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) ->
 
 def _concentration(query: Query, noise: Noise, far: Shifts) -> Fraction:
     """Return rho of zCDP of numbers, or scores, that move so far."""
-    square = Fraction(noise.scale) ** 2
-    if noise.family == "gaussian":
-        return sum(each * each for each in far) / (2 * square)
-    return (sum(far) * (2 if query.kind == "ranks" else 1)) ** 2 / (2 * square)
+    return noise.concentration(sum(far) * (2 if query.kind == "ranks" else 1), sum(each * each for each in far))
 
 
 def _moves(queries: Sequence[Query], unit: Unit) -> list[tuple[Shifts | None, ...]]:
@@ -208,72 +170,14 @@ def _left(groups: Iterable[frozenset[str]]) -> list[frozenset[frozenset[str]]]:
 
 def _of(query: Query, noise: Noise, moved: Counter[int]) -> Way:
     """Return the mechanisms on numbers, or choices among scores, that move so far."""
-    if query.kind == "ranks":
-        kind = AdpRelease if noise.family == "laplace" else ExponentialMechanism
-        losses = {far: math.nextafter(2 * far / noise.scale, math.inf) for far in moved}
-        return Way(tuple((kind(losses[far]), times) for far, times in moved.items()))
-    if noise.family == "gaussian" and noise.scale > _WIDEST_GAUSSIAN:
-        parts = tuple((GaussianMechanism(noise.scale, far), times) for far, times in moved.items())
-        return Way(parts, *_near_gaussian(noise, sum(far * times for far, times in moved.items()), moved.total()))
-    if noise.family == "gaussian":
-        return Way(tuple((DiscreteGaussianMechanism(noise.scale, far), times) for far, times in moved.items()))
-    each = [(_laplace(noise, far), times) for far, times in moved.items()]
-    return Way(
-        tuple((part, times) for way, times in each for part, _ in way.parts),
-        *(math.fsum(getattr(way, name) * times for way, times in each) for name in ("shift", "more")),
-    )
-
-
-def _near_gaussian(noise: Noise, total: int, cells: int) -> tuple[float, float]:
-    """Return how far losses and masses of whole numbers that move by `total` in all lie above those of real noise.
-
-    The loss (m^2 - 2 m x) / (2 sigma^2) changes by m / (2 sigma^2) within half a step. Midpoints exceed the mean of the
-    density around them where it is concave, within sigma, by its second derivative / 24, at most 1 / (24 sigma^2) of
-    it; and the sum over whole numbers exceeds the integral.
-    """
-    square = noise.scale**2
-    return total / (2 * square) * (1 + 1e-12), _MASS_GAUSSIAN * cells / square
-
-
-def _laplace(noise: Noise, moved: int) -> Way:
-    """Return what a number with Laplace noise tells that moves so far; of many steps, by the law on real numbers.
-
-    The loss (|x - m| - |x|) / s changes by 1 / s within half a step. The mass at 0, tanh(1/2s), exceeds that of real
-    noise around it, 1 - e^(-1/2s), by a factor of at most 1 / (1 - 1/4s); elsewhere it is less.
-    """
-    if moved <= _MOST_ATOMS:
-        return Way(((DiscreteLaplaceMechanism(noise.scale, moved), 1),))
-    if noise.scale < _LEAST_SCALE:
-        return Way(((AdpRelease(math.nextafter(moved / noise.scale, math.inf)), 1),))
-    near = math.nextafter(1 / noise.scale, math.inf), _MASS_LAPLACE / noise.scale
-    return Way(((LaplaceMechanism(noise.scale, moved), 1),), *near)
+    if query.kind != "ranks":
+        return noise.moved(moved)
+    losses = {far: math.nextafter(2 * far / noise.scale, math.inf) for far in moved}
+    return Way(tuple((noise.choice(losses[far]), times) for far, times in moved.items()))
 
 
 def _largest(query: Query, noise: Noise, unit: Unit) -> Way:
-    """Return what tells no less than any change of the query does.
-
-    A number that moves by a + b tells no less than two that move by a and b, with log-concave noise: tests by a
-    threshold are the best ones of 0 against a + b, of 0 against a, and of a against a + b, so that its trade-off is
-    theirs one after the other; and so much no test of both numbers exceeds, which move one after the other too. With
-    Gaussian noise on real numbers the L2 norm is all that counts.
-    """
-    l1, l2 = query.changes(unit)
-    if query.kind != "ranks" and noise.family == "laplace":
-        return _laplace(noise, l1)
-    if query.kind != "ranks" and noise.scale * math.sqrt(l2) >= _SMOOTH * l1:
-        law = GaussianMechanism(noise.scale, math.nextafter(math.sqrt(l2), math.inf))
-        return Way(((law, 1),), *_near_gaussian(noise, l1, l1))
-    return Way(((_promise(query, noise, unit), 1),))
-
-
-def _promise(query: Query, noise: Noise, unit: Unit) -> Any:
-    """Return what the noise on a query promises, whatever its law: pure, or concentrated."""
-    if noise.family == "laplace":
-        return AdpRelease(math.nextafter(query.changes(unit)[0] / noise.scale, math.inf))
-    return ZcdpRelease(above(concentration([query], [noise], unit)))
-
-
-def above(value: Fraction) -> float:
-    """Return a double that is at least a fraction."""
-    found = float(value)
-    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+    """Return what tells no less than any change of the query does."""
+    norms = query.changes(unit)
+    known = None if query.kind == "ranks" else noise.most(*norms)
+    return known or Way(((noise.promise(*norms), 1),))

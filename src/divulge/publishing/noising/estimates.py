@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.families import Noise
 from divulge.publishing.noising.noise import chosen, each, half_width, noisy, ranks_off
 from divulge.publishing.queries import Plan, Query
 from divulge.publishing.statistics import Count, Cut, Mean, People, Proportion, Quantiles, Statistic, Sum, Variance

@@ -19,50 +19,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.guarantees.formulas.density import pmc_of_ldp, pml_of_ldp
+from divulge.publishing.noising.families import Noise
 from divulge.publishing.queries import Query, Unit
-
-Family = Literal["laplace", "gaussian"]
 
 _MOST_PAIRS = 4_000_000
 """So many pairs of records are compared one by one; beyond, the largest distance stands for every other."""
 
 _ROUNDED = 1 + 1e-11
 """Sums of so many positive doubles are right within this factor."""
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Noise of a family on the cells of a query: `scale` is s of e^(-|k| / s), or sigma; 0 where all is public."""
-
-    family: Family
-    scale: float
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation, that of the real-valued law for wide Gaussian noise, which is within 1e-16 of it.
-
-        Examples
-        --------
-        >>> round(Noise("laplace", 2.0).deviation, 6)  # sqrt(2 a) / (1 - a), a = e^(-1/2)
-        2.799178
-        """
-        if self.scale == 0:
-            return 0.0
-        if self.family == "laplace":
-            a = math.exp(-1 / self.scale)
-            return math.sqrt(2 * a) / -math.expm1(-1 / self.scale)
-        if self.scale > 4:
-            return self.scale
-        k = np.arange(1, 200)
-        weight = np.exp(-(k**2) / (2 * self.scale**2))
-        return math.sqrt(float(2 * (k**2 * weight).sum() / (1 + 2 * weight.sum())))
 
 
 @dataclass(frozen=True)
@@ -97,19 +68,21 @@ class RecordPrior:
             )  # fmt: skip
 
 
+def loss_of(query: Query, noise: Noise, unit: Unit, neighbors: Any = None) -> Fraction | float:
+    """Return the most that the log-likelihood of a query's outcome changes with one unit; inf with Gaussian noise."""
+    l1, _ = query.changes(unit, neighbors)
+    if not l1:
+        return Fraction(0)
+    return noise.loss_of_choice(l1) if query.kind == "ranks" else noise.loss(l1)
+
+
 def largest_loss(
     queries: Sequence[Query], noises: Sequence[Noise], unit: Unit, neighbors: Any = None
 ) -> Fraction | float:
     """Return E = max d, the most that the log-likelihood of an outcome changes with one unit; inf with Gaussian
     noise."""
-    total = Fraction(0)
-    for query, noise in zip(queries, noises, strict=True):
-        l1, _ = query.changes(unit, neighbors)
-        if l1:
-            if noise.family == "gaussian" and query.kind != "ranks":
-                return math.inf
-            total += l1 / Fraction(noise.scale)
-    return total
+    losses = [loss_of(query, noise, unit, neighbors) for query, noise in zip(queries, noises, strict=True)]
+    return math.inf if math.inf in losses else sum(losses, Fraction(0))
 
 
 def concentration(queries: Sequence[Query], noises: Sequence[Noise], unit: Unit, neighbors: Any = None) -> Fraction:
@@ -117,9 +90,7 @@ def concentration(queries: Sequence[Query], noises: Sequence[Noise], unit: Unit,
     total = Fraction(0)
     for query, noise in zip(queries, noises, strict=True):
         l1, l2 = query.changes(unit, neighbors)
-        if l1:
-            scale = Fraction(noise.scale)
-            total += l2 / (2 * scale**2) if noise.family == "gaussian" else (l1 / scale) ** 2 / 2
+        total += noise.concentration(l1, l2) if l1 else 0
     return total
 
 
@@ -159,7 +130,7 @@ def leakages_of_records(
         return None
     if any(q.kind != "rows" or q.only is not None or not set(q.by) <= set(prior.columns) for q in queries):
         return None
-    if any(noise.family != "laplace" for noise in noises):
+    if not all(noise.bounded for noise in noises):
         return None
     keys, shares = list(prior.shares), np.array([float(p) for p in prior.shares.values()])
     distance = np.zeros((len(keys), len(keys)))

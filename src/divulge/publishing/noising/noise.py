@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge.extras import opendp
-from divulge.publishing.noising.leakage import Noise
+from divulge.publishing.noising.families import Noise
 from divulge.releasing.drawing.sampling import cores
 from divulge.roots import least_integer
 
@@ -29,7 +29,8 @@ def noisy(totals: np.ndarray, noise: Noise) -> np.ndarray:
 
     Examples
     --------
-    >>> noisy(np.array([10, 20]), Noise("laplace", 0.0)).tolist()
+    >>> from divulge.publishing.noising.families import Laplace
+    >>> noisy(np.array([10, 20]), Laplace(0.0)).tolist()
     [10, 20]
     """
     if noise.scale == 0:
@@ -50,20 +51,13 @@ def noisy(totals: np.ndarray, noise: Noise) -> np.ndarray:
 @lru_cache(maxsize=64)
 def _additive(noise: Noise) -> Any:
     """Return OpenDP's measurement that adds noise to each of many whole numbers."""
-    dp = opendp("statistics")
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    if noise.family == "laplace":
-        return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=noise.scale)
-    return dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=noise.scale)
+    return noise.adding(opendp("statistics"))
 
 
 @lru_cache(maxsize=64)
 def _selective(noise: Noise) -> Any:
     """Return OpenDP's measurement that chooses the place of a small score."""
-    dp = opendp("statistics")
-    measure = dp.max_divergence() if noise.family == "laplace" else dp.zero_concentrated_divergence()
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    return dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=noise.scale, negate=True)
+    return noise.choosing(opendp("statistics"))
 
 
 def chosen(scores: np.ndarray, noise: Noise) -> int:
@@ -85,37 +79,16 @@ def thresholded(scale: float, least: int) -> Any:
     return dp.m.make_laplace_threshold(domain, metric, scale=scale, threshold=least)
 
 
-def tail(noise: Noise, width: int) -> float:
-    """Return P(|K| > width), or a bound just above it: 2 a^(w+1) / (1 + a) with a = e^(-1/s); erfc for wide Gaussians.
-
-    Sum over k > w of e^(-k^2/2s^2) is at most the integral from w on, and the sum over all k at least the whole
-    integral.
-
-    Examples
-    --------
-    >>> round(tail(Noise("laplace", 1.0), 2), 6)  # 2 e^-3 / (1 + e^-1)
-    0.072795
-    """
-    if noise.scale == 0:
-        return 0.0
-    if noise.family == "laplace":
-        return 2 * math.exp(-(width + 1) / noise.scale) / (1 + math.exp(-1 / noise.scale)) * _MARGIN
-    if noise.scale > 1000:
-        return math.erfc(width / (noise.scale * math.sqrt(2))) * _MARGIN
-    reach = width + math.ceil(40 * noise.scale) + 2
-    weight = np.exp(-(np.arange(reach + 1, dtype=float) ** 2) / (2 * noise.scale**2))
-    return 2 * math.fsum(weight[width + 1 :].tolist()) / (2 * math.fsum(weight[1:].tolist()) + 1) * _MARGIN
-
-
 def half_width(noise: Noise, beyond: float) -> int:
     """Return the least w with P(|K| > w) <= beyond.
 
     Examples
     --------
-    >>> half_width(Noise("laplace", 1.0), 0.05), half_width(Noise("laplace", 1.0), 0.073)
+    >>> from divulge.publishing.noising.families import Laplace
+    >>> half_width(Laplace(1.0), 0.05), half_width(Laplace(1.0), 0.073)
     (3, 2)
     """
-    return least_integer(lambda width: tail(noise, width) <= beyond, 0)
+    return least_integer(lambda width: noise.tail(width) <= beyond, 0)
 
 
 def each(level: float, count: int) -> float:
