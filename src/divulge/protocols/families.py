@@ -54,12 +54,18 @@ def values_of(values: Any) -> Labels:
         raise DivulgeError.of("values", "be a number of values or their labels", "it", f"a {type(values).__name__}")
     else:
         count = None if isinstance(values, Iterable) else operator.index(values)
-        labels = alphabet(values, None, "values") if count is None else range(max(0, count))
-    if not 2 <= len(labels) <= MOST_VALUES:
-        raise DivulgeError.of("values", "be at least 2 and at most 2^31", "their number", f"{len(labels):,}",
+        if count is not None:
+            _require_number(count)
+        labels = alphabet(values, None, "values") if count is None else range(count)
+    _require_number(len(labels))
+    return labels
+
+
+def _require_number(count: int) -> None:
+    if not 2 <= count <= MOST_VALUES:
+        raise DivulgeError.of("values", "be at least 2 and at most 2^31", "their number", f"{count:,}",
                               "with one value there is nothing to hide; more of them go through local hashing as text."
                               )  # fmt: skip
-    return labels
 
 
 def level_of(epsilon: Any) -> float:

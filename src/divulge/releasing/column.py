@@ -7,7 +7,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.protocols.families import lengths_of
@@ -76,7 +76,7 @@ class Release(Request):
         Option(
             "A frequency protocol, for columns of many values: auto, local-hashing (any text, without --values), "
             "prefix-extension (finds frequent texts without a list), hadamard, projective, randomized-response, "
-            "optimized-unary, symmetric-unary.",
+            "optimized-unary, symmetric-unary; of several columns one each: auto,auto.",
             metavar="NAME",
         ),
     ] = None
@@ -210,11 +210,14 @@ class Release(Request):
 
     def _check_protocol(self) -> None:
         """Refuse what a release through a frequency protocol does not know."""
-        if self.protocol not in PROTOCOLS:
-            raise DivulgeError.unknown("protocol", self.protocol, PROTOCOLS)
-        if len(self.columns) > 1:
-            raise DivulgeError.of("column", "be one, for a protocol", "their number", str(len(self.columns)),
-                                  "release each by itself; their ldp adds up in the ledger.")  # fmt: skip
+        names = str(self.protocol).split(",")
+        for name in names:
+            if name not in PROTOCOLS:
+                raise DivulgeError.unknown("protocol", name, PROTOCOLS)
+        if len(names) != len(self.columns):
+            raise DivulgeError.of("protocol", "name one for each column, such as auto,auto for two", "their number",
+                                  f"{len(names)} for {number_of(len(self.columns), 'column')}",
+                                  "each then goes out by itself, with an equal share of the promise.")  # fmt: skip
         if self.prefixes is not None:
             lengths_of(self.prefixes)
         self._check_usual("protocol", {})

@@ -17,6 +17,7 @@ from divulge.model.channel import Channel
 from divulge.model.entries import scalar
 from divulge.model.labels import key_of
 from divulge.model.shown import Shown, printable, shortened
+from divulge.protocols.protocol import Protocol
 from divulge.releasing.beside import MOST_ROWS, Beside, beside
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
@@ -315,9 +316,9 @@ def foresee(request: Any, source: Any = None, *, by: str | None = None, levels: 
 
 def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[float]) -> Preview:
     engine, null_as = request.engine, request.null_as
-    if request.protocol is not None or request.grid is not None:
+    if request.protocol is not None or request.grid is not None or isinstance(request.mechanism, Protocol):
         raise DivulgeError.of(
-            "protocol" if request.grid is None else "grid", "be left out of a preview", "it", "given",
+            "grid" if request.grid is not None else "protocol", "be left out of a preview", "it", "given",
             "the statement says how far estimates are off; dv.protocols.choose has all protocols side by side.",
         )  # fmt: skip
     choice = resolved(request, source)

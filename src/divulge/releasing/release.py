@@ -47,6 +47,7 @@ from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
 from divulge.releasing.records.ledger import Kept, recorded
 from divulge.releasing.records.levels import total
+from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.receipt import Receipt, now
 from divulge.releasing.request import Request, asking, run
 
@@ -80,7 +81,7 @@ def release(
     column : name of the sensitive column, or names of several that are one secret together
     guarantee : Guarantee or text such as "ldp=1", or several, optional
         Alone: a mechanism is made for it, for the purpose. With a mechanism: the mechanism must keep it, exactly.
-    mechanism : Channel or what converts to one, its file, Design, name such as "randomized-response", or
+    mechanism : Channel or what converts to one, its file, Design, Protocol, name such as "randomized-response", or
         {column: mechanism}
         Rows are matched with values by label, as text where the types differ. Labels over several columns are tuples.
         An outcome that is called after a value must raise that value most.
@@ -94,7 +95,8 @@ def release(
         A frequency protocol in place of a matrix, for a column of many values: "auto", or "local-hashing" (any text,
         without `values`), "prefix-extension" (any text, of which the frequent ones are found), "hadamard",
         "projective", "randomized-response", "optimized-unary", "symmetric-unary". Each value becomes a report;
-        `estimate_frequencies` decodes them.
+        `estimate_frequencies` decodes them. Of several columns one each, such as "auto,auto": each goes out by itself,
+        with an equal share of the promise. A protocol that was made before goes as `mechanism`.
     prefixes : int or lengths, optional
         Of prefix extension: see `dv.protocols.prefix_extension`.
     grid, box : text; (south, west, north, east) in degrees, (low, high), or text of them, optional
@@ -363,8 +365,9 @@ def _answers(request: Release, answers: Answers | None, chosen: Chosen) -> dict[
         return answers.to_dict()
     if request.grid is not None:
         return {"from": "list"}
-    if request.protocol is not None:
-        return {"from": "any" if chosen.mechanisms[0].protocol.of_text else "list"}
+    oracles = [one for one in chosen.mechanisms if isinstance(one, FrequencyOracle)]
+    if oracles:
+        return {"from": "any" if any(one.protocol.of_text for one in oracles) else "list"}
     given = {"none", "given"} >= {one.assumed.source for one in chosen.mechanisms}
     named = request.mechanism is not None and not isinstance(request.mechanism, str)
     return {"from": "list" if given or named else "table"}

@@ -28,7 +28,7 @@ from divulge.releasing.estimating.intervals import (
     within_one,
     within_simplex,
 )
-from divulge.releasing.records.ran.mechanism import Mechanism
+from divulge.releasing.records.ran.mechanism import Mechanism, Ran
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
@@ -264,15 +264,19 @@ def estimate_frequencies(
             raise DivulgeError.of("released", "be reports of the mechanism", "they", "those of another protocol")
         return released.frequencies(values, top=top, confidence=confidence, simultaneous=simultaneous)
     receipt = Receipt.of(mechanism)
-    oracle = None if receipt is None else oracle_of(receipt, column)
-    if oracle is not None:
+    apart = [] if receipt is None or isinstance(column, str) else _each_by_itself(receipt, tuple(column or ()))
+    of_reports = any(isinstance(one, FrequencyOracle) for one in apart)
+    oracle = None if receipt is None or apart else oracle_of(receipt, column)
+    if of_reports or oracle is not None:
         usual = method == "inversion" and interval == "exact"
         if not usual:
             raise DivulgeError.of("method", "be left out for reports of a protocol, as interval", "it", "given")
-        return late("divulge.releasing.reports.collected:collected_frequencies")(
+        together = late("divulge.releasing.reports.together:together_frequencies")
+        alone = late("divulge.releasing.reports.collected:collected_frequencies")
+        return (together if of_reports else alone)(
             released,
             receipt,
-            oracle,
+            apart if of_reports else oracle,
             by=by,
             values=values,
             top=top,
@@ -381,19 +385,20 @@ def _mechanism(mechanism: Any, column: str | tuple[str, ...] | None) -> tuple[Ch
                 known = "; ".join(", ".join(map(repr, part.columns)) for part in mechanism.mechanisms)
                 raise DivulgeError.of("column", f"be named when several were released ({known})", "it", "not given")
             wanted = mechanism.mechanisms[0].columns
-        parts = _each_by_itself(mechanism, wanted) or [mechanism.matrix_of(wanted)]
+        apart = _each_by_itself(mechanism, wanted)
+        parts = [mechanism.matrix_of(part.columns) for part in apart] or [mechanism.matrix_of(wanted)]
         return _side_by_side(parts), tuple(name for part in parts for name in mechanism.names_of(part))
     if wanted is None:
         raise DivulgeError.of("column", "be named when no receipt names it", "it", "not given")
     return as_channel(mechanism), wanted
 
 
-def _each_by_itself(receipt: Receipt, wanted: tuple[str, ...]) -> list[Mechanism]:
-    """Return the mechanisms of several columns of which each was perturbed by itself; none of others."""
+def _each_by_itself(receipt: Receipt, wanted: tuple[str, ...]) -> list[Ran]:
+    """Return what ran on several columns of which each was perturbed by itself; nothing for others."""
     known = {name: one for one in receipt.mechanisms if len(one.columns) == 1
              for name in (*one.columns, *receipt.names_of(one))}  # fmt: skip
     parts = [known[name] for name in dict.fromkeys(wanted) if name in known]
-    return [receipt.matrix_of(part.columns) for part in parts] if 1 < len(parts) == len(wanted) else []
+    return parts if 1 < len(parts) == len(wanted) else []
 
 
 def _side_by_side(parts: Sequence[Mechanism]) -> Channel:

@@ -21,6 +21,7 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
 from divulge.model.shown import at_most, promised
+from divulge.protocols.protocol import Protocol
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
@@ -29,7 +30,7 @@ from divulge.releasing.planning import protecting
 from divulge.releasing.planning.about import sentences
 from divulge.releasing.planning.assumed import Assumed, assumption, level_reached, positive
 from divulge.releasing.planning.believed import believed
-from divulge.releasing.planning.collecting import oracle_for
+from divulge.releasing.planning.collecting import assumed_of, names_of, oracle_for, oracle_given
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.placing import noise_for
@@ -70,6 +71,8 @@ class Chosen:
 
 def choose(source: Any, choice: Release, *, count: bool = False) -> Chosen:
     """Return a mechanism for each group of columns, given or designed; `count` the columns in any case."""
+    if choice.protocol is not None and len(choice.columns) > 1:
+        return _apart(source, choice, names_of(choice))
     if choice.protocol is not None:
         return Chosen((oracle_for(choice),), counts={})
     if choice.grid is not None:
@@ -113,6 +116,8 @@ def _given(source: Any, choice: Release, count: bool) -> Chosen:
         groups = [(columns, given)]
     if choice.prior is not None and len(groups) > 1:
         raise DivulgeError.of("prior", "go with one mechanism for all columns", "it", "given with several")
+    if any(isinstance(one, Protocol) for _, one in groups):
+        return _of_protocols(choice, groups)
     made_for = given.prior if isinstance(given, Design) and given.priors is None else None
     counts = None
     if len(groups) == 1 and (count or choice.prior is not None or made_for is not None or choice.prior_from_data):
@@ -123,6 +128,26 @@ def _given(source: Any, choice: Release, count: bool) -> Chosen:
         whole = IntegerChannel.of(getattr(one, "channel", one), raise_small=choice.raise_small)
         chosen.append(certified(names, _relabelled(whole, choice, assumed), assumed))
     return _finished(chosen, choice, counts)
+
+
+def _of_protocols(choice: Release, groups: Sequence[tuple[tuple[str, ...], Any]]) -> Chosen:
+    """Return protocols on their columns, and matrices beside them."""
+    assumed = assumed_of(choice)
+    if assumed.source == "uniform":
+        raise DivulgeError.of("prior", "be a public prior with a protocol that is given", "it", "'uniform'",
+                              "Prior.uniform(values) is one.")  # fmt: skip
+    chosen: list[Any] = []
+    for names, one in groups:
+        if not isinstance(one, Protocol):
+            whole = IntegerChannel.of(getattr(one, "channel", one), raise_small=choice.raise_small)
+            chosen.append(certified(names, _relabelled(whole, choice, assumed), assumed))
+            continue
+        if len(names) != 1:
+            raise DivulgeError.of("mechanism", "be {column: protocol} for several columns", "it", "one protocol")
+        chosen.append(oracle_given(names[0], one, assumed))
+    for guarantee in choice.kept:
+        check(guarantee, chosen)
+    return Chosen(tuple(chosen), counts={})
 
 
 def _assumed(source: Any, choice: Release, counts: Mapping[Hashable, int] | None, made_for: Prior | None) -> Assumed:
@@ -395,7 +420,8 @@ def stand_in(choice: Release) -> Release:
     return replace(choice, prior=None, guarantee=left(choice.kept, spent), unit="nats")
 
 
-def _apart(source: Any, choice: Release) -> Chosen:
+def _apart(source: Any, choice: Release, protocols: Sequence[str] | None = None) -> Chosen:
+    """Return a mechanism for each column by itself, or these protocols, each with its share of the promise."""
     if not all(one.kind in ("ldp", "pml", "pmc", "lip") for one in choice.kept) or isinstance(choice.mechanism, str):
         given = ", ".join(map(str, choice.guarantee)) or str(choice.mechanism)
         raise DivulgeError.of("guarantee", "be ldp, pml, pmc or lip for so many combinations of columns", "it", given)
@@ -403,9 +429,13 @@ def _apart(source: Any, choice: Release) -> Chosen:
         raise DivulgeError.of("prior", "be left out for so many combinations of columns", "it", "given")
     epsilon = min(float(one.values()["epsilon"]) for one in choice.kept)
     share = (LDP(epsilon / len(choice.columns) * (1 - 2**-40)),)
-    apart = [choose(source, replace(choice, column=(name,), guarantee=share, unit="nats")) for name in choice.columns]
+    apart = [
+        choose(source, replace(choice, column=(name,), guarantee=share, unit="nats", protocol=protocol))
+        for name, protocol in zip(choice.columns, protocols or [None] * len(choice.columns), strict=True)
+    ]
     found = [one for part in apart for one in part.mechanisms]
-    return Chosen(tuple(found), tuple(note for part in apart for note in part.notes))
+    notes = tuple(note for part in apart for note in part.notes)
+    return Chosen(tuple(found), notes, counts=None if protocols is None else {})
 
 
 def left(guarantees: tuple[Guarantee, ...], spent: float) -> tuple[Guarantee, ...]:

@@ -7,6 +7,7 @@ from divulge.errors import DivulgeError
 from divulge.model.labels import Labels, text_of
 from divulge.model.prior import Prior
 from divulge.protocols.choice import fitted
+from divulge.protocols.protocol import Protocol
 from divulge.releasing.column import Release
 from divulge.releasing.planning.assumed import Assumed
 from divulge.releasing.planning.listed import Answers
@@ -23,7 +24,7 @@ def oracle_for(choice: Release) -> FrequencyOracle:
     Its values are those that are listed, or that a prior has; without either any text goes through local hashing.
     """
     name, (column,) = str(choice.protocol), choice.columns
-    assumed = _assumed(choice)
+    assumed = assumed_of(choice)
     if name == PREFIXES:
         _refuse_beside_prefixes(choice)
     answers = Answers.of(choice)
@@ -51,6 +52,26 @@ def oracle_for(choice: Release) -> FrequencyOracle:
     return made
 
 
+def oracle_given(column: str, protocol: Protocol, assumed: Assumed) -> FrequencyOracle:
+    """Return a protocol that was made beforehand on its column."""
+    if protocol.name == "subset-selection":
+        raise DivulgeError.of("mechanism", "draw reports", "it", "subset-selection, whose reports are sets",
+                              "projective is as good, and its reports have log2 K bits.")  # fmt: skip
+    known = assumed if protocol.of_text else assumed.aligned(protocol.values, "the protocol")
+    return FrequencyOracle.of(column, protocol, known, secrets.token_bytes(KEY) if protocol.of_text else b"")
+
+
+def names_of(choice: Release) -> tuple[str, ...]:
+    """Return the protocol of each column: one name is that of the only column.
+
+    Examples
+    --------
+    >>> names_of(Release(column=["url", "code"], guarantee="ldp=1", protocol="auto,hadamard"))
+    ('auto', 'hadamard')
+    """
+    return tuple(str(choice.protocol).split(","))
+
+
 def _refuse_beside_prefixes(choice: Release) -> None:
     """Refuse what reports of prefixes do not know: a list, a prior, and one report in many rows."""
     for name, value in (("values", choice.values), ("prior", choice.prior)):
@@ -63,7 +84,8 @@ def _refuse_beside_prefixes(choice: Release) -> None:
                               "--rows-per-person).")  # fmt: skip
 
 
-def _assumed(choice: Release) -> Assumed:
+def assumed_of(choice: Release) -> Assumed:
+    """Return what is taken to be known: nothing, a public prior, or that all listed answers are equally likely."""
     prior: Any = choice.prior
     if prior is None or isinstance(prior, Prior):
         return Assumed() if prior is None else Assumed("given", prior)

@@ -1,7 +1,7 @@
 """Frequencies behind a column that went out as reports: the released table, in a stream, by its receipt."""
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,9 +36,9 @@ def collected_frequencies(
     engine: Any,
 ) -> Any:
     """Return the Frequencies of a released table, or {value of `by`: Frequencies}."""
-    if isinstance(values, (str, os.PathLike)):
-        values = read_values(values, oracle.columns[0]).get(oracle.columns[0])
-    source = _opened(released, engine)
+    if isinstance(values, (str, os.PathLike, Mapping)):
+        values = _listed(values, oracle.columns[0])
+    source = opened_by(released, engine)
     protocol, (name,) = oracle.protocol, receipt.names_of(oracle)
     columns = report_columns(protocol, name)
     reading = [*columns, *([by] if by else [])]
@@ -47,10 +47,10 @@ def collected_frequencies(
     for batch in source.batches(reading):
         arrays = [batch.column(one) for one in columns]
         reports, seeds = read_reports(protocol, arrays)
-        for label, rows in _groups(batch, by):
+        for label, rows in groups_of(batch, by):
             if label not in groups:
                 groups[label] = decoder_of(protocol, values, oracle.key)
-                _require_room(groups, by)
+                require_room_for(groups, by)
             groups[label].add(reports[rows], seeds[rows])
     if not groups:
         raise DivulgeError.of("released", "have at least one row", "it", "empty")
@@ -63,7 +63,16 @@ def collected_frequencies(
     return found if by else found[None]
 
 
-def _opened(released: Any, engine: Any) -> Any:
+def _listed(values: Any, column: str) -> Any:
+    """Return the candidates of a column."""
+    found = read_values(values, column)
+    if column not in found:
+        raise DivulgeError.of("values", f"list the candidates of column {column!r}", "they", "not listed")
+    return found[column]
+
+
+def opened_by(released: Any, engine: Any) -> Any:
+    """Return a released table, or Spark's frame of it, to be read in batches."""
     if not by_spark(released, engine):
         return open_table(released)
     from divulge.releasing.spark import frame_of, open_frame
@@ -71,7 +80,7 @@ def _opened(released: Any, engine: Any) -> Any:
     return open_frame(frame_of(released))
 
 
-def _groups(batch: Any, by: str | None) -> list[tuple[Hashable, Any]]:
+def groups_of(batch: Any, by: str | None) -> list[tuple[Hashable, Any]]:
     """Return the rows of each group of a batch."""
     if by is None:
         return [(None, slice(None))]
@@ -80,7 +89,8 @@ def _groups(batch: Any, by: str | None) -> list[tuple[Hashable, Any]]:
     return [(labels[i], np.flatnonzero(where == i)) for i in np.unique(where).tolist()]
 
 
-def _require_room(groups: dict[Hashable, Decoder | PrefixDecoder], by: str | None) -> None:
+def require_room_for(groups: Mapping[Hashable, Any], by: str | None) -> None:
+    """Refuse groups with more counts than are kept."""
     counts = sum(one.size for one in groups.values())
     if counts > MOST_GROUPS:
         raise DivulgeError.of(
