@@ -140,6 +140,7 @@ PARAMETERS: dict[str, tuple[Any, list[Any]]] = {
     "audit_synthetic.secret": ("secret", NO_COLUMN),
     "audit_synthetic.known": (["released"], [*NO_COLUMN, ["secret"]]),
     "calibrate.family": ("laplace", [None, 3, "nonsense", object(), [], dict]),
+    "calibrate.people": (None, ["nonsense", 0, -1, 1.5, math.nan, [], object()]),
     "calibrate.goal": ("dp=1", [*NO_GUARANTEE, "pml=1", "zcdp=1:1", "dp=0"]),
     "audit_membership.scores": ([0.1, 0.2, 0.3], [None, 3, "nonsense", object(), [], [math.nan, 1.0, 2.0], ["a"] * 3]),
     "audit_membership.member": ([0, 1, 0], [None, 3, "nonsense", object(), [], [0, 0, 0], [0, 1], [0.5, 1, 0]]),

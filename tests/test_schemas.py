@@ -91,6 +91,8 @@ PRINTED = {
         "laplace dp=1 --noise 20 --unit bits",
         "randomized-response hits=0.2:0.1",
         "laplace pml=1 --base-rate 0.1",
+        "laplace interval=20",
+        "shuffled adp=1:1e-6 --people 100",
     ],
     "audit": [
         "--data t.csv --secret race --released sex",

@@ -472,6 +472,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("audit of a synthetic table", "", ("audit_synthetic",), "Giomi et al.", "models"),
         Term("calibration of noise", "", ("calibrate",), "Balle, Wang", "composition"),
         Term("true positives at a rate of false ones; hits", "", ("dp.Hits",), "Kulynych et al.", "composition"),
+        Term("interval that is asked for", "", ("dp.Interval",), "", "composition"),
         Term("one training run", "", ("dp.one_run", "dp.one_run_gaussian"), "Steinke, Nasr, Jagielski", "models"),
         Term("all numbers of guesses at once; Ville", "", ("dp.anytime",), "Ville; Robbins", "models"),
         Term("watchdog", "", (), "Zarrabian et al.", "frontier"),

@@ -10,7 +10,9 @@ from support import few
 
 import divulge as dv
 from divulge.dp import GaussianMechanism, LaplaceMechanism, PoissonSampled, RandomizedResponse
-from divulge.dp.calibrate import CLOSE, LEVELS
+from divulge.dp.calibrate import CLOSE, with_noise
+from divulge.dp.goals import LEVELS, bound_of
+from divulge.dp.loss.numbers import Bracket
 
 
 def gaussian_delta(sigma: float, epsilon: float) -> mp.mpf:
@@ -167,3 +169,115 @@ def test_a_belief_rises_so_far_in_so_few_outcomes(before: float, after: float, s
     for wrong in ("posterior=0.1", "posterior=0.2:0.1", "posterior=0.1:1", "posterior=0.1:0.2:1", "posterior=a:b"):
         with pytest.raises(dv.DivulgeError):
             dv.calibrate("gaussian", wrong)
+
+
+@pytest.mark.parametrize("kind", sorted(LEVELS))
+def test_every_kind_of_goal_is_met_from_the_safe_side_and_missed_by_a_little_less(kind: str) -> None:
+    """Of random lists: the level lies below the goal by 1e-6 of it at most, and a noise of 1e-4 less breaks it."""
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    pure = kind in ("dp", "ldp", "pml")
+
+    def level(given: tuple[object, int], beside: list[object], goal: object) -> Bracket:
+        return LEVELS[kind][1](dv.compose(given, *beside, tolerance=1e-7), goal, 0.4)
+
+    for _ in range(few(12, least=2)):
+        size, share = float(np.exp(rng.uniform(-2, 1))), float(rng.uniform(0.02, 0.4))
+        seldom = float(rng.uniform(1e-5, 1e-3))
+        goal = {
+            "adp": f"adp={size}:{seldom}", "rdp": f"rdp={1 + 9 * share}:{size}", "tv": f"tv={share}",
+            "hits": f"hits={2 * share}:{share}", "posterior": f"posterior={share}:{share + 0.3}:{seldom}",
+            "pml": f"pml={min(size, 0.6)}", "interval": f"interval={30 * size}:{1 - share}",
+        }.get(kind, f"{kind}={size}")  # fmt: skip
+        family = str(
+            rng.choice(
+                ["laplace", "discrete-laplace"] if pure else ["gaussian"] if kind == "gdp" else ["gaussian", "laplace"]
+            )
+        )
+        count, beside = int(rng.integers(1, 9)), []
+        if kind not in ("posterior", "interval", "gdp") and rng.random() < 0.3:
+            beside = [LaplaceMechanism(40.0 / min(size, share))]
+        found = dv.calibrate(family, goal, count=count, beside=beside, base_rate=0.4)
+        bound = bound_of(found.goal)
+        jumps = kind == "posterior" and family == "laplace"  # where the largest losses come to pass the ratio
+        assert bound - (bound if jumps else CLOSE) <= found.level <= bound
+        assert level((found.mechanism, count), beside, found.goal).lower <= bound
+        less = with_noise(family, found.value * (1 + 1e-4 if kind == "interval" else 1 - 1e-4))
+        assert level((less, count), beside, found.goal).upper > bound
+
+
+@pytest.mark.parametrize(("family", "reach", "level", "count"), [
+    ("gaussian", 500.0, 0.95, 1), ("laplace", 3.0, 0.999999, 4), ("discrete-laplace", 20.5, 0.9, 3),
+    ("discrete-gaussian", 12.0, 0.99, 2),
+])  # fmt: skip
+def test_an_interval_is_filled_by_the_most_noise(family: str, reach: float, level: float, count: int) -> None:
+    """Against sums of the law in 40 digits: all numbers are as close as asked with the probability, and hardly more."""
+    found = dv.calibrate(family, f"interval={reach}:{level}", count=count).value
+    with mp.workdps(40):
+        scale = mp.mpf(found)
+        if family == "gaussian":
+            alone = mp.erf(mp.mpf(reach) / scale / mp.sqrt(2))
+        elif family == "laplace":
+            alone = 1 - mp.exp(-mp.mpf(reach) / scale)
+        else:
+            width = int(reach)
+
+            def law(k: int) -> mp.mpf:
+                return mp.exp(-mp.mpf(k) / scale if family == "discrete-laplace" else -mp.mpf(k * k) / scale**2 / 2)
+
+            inside = 1 + 2 * mp.fsum(map(law, range(1, width + 1)))
+            alone = inside / (inside + 2 * mp.fsum(map(law, range(width + 1, width + 600))))
+        assert level <= alone**count <= level + 1.01 * CLOSE * (1 - level)
+    promised = dv.compose((with_noise(family, found), count)).zcdp
+    assert 0 < promised < math.inf
+
+
+def test_shuffled_reports_have_the_largest_local_epsilon_that_keeps_the_goal() -> None:
+    found = dv.calibrate("randomized-response", "adp=0.2:1e-6", people=1000)
+    assert found.sought == "epsilon"
+    for factor, kept in ((1.0, True), (1.001, False)):
+        local = RandomizedResponse(found.value * factor)
+        assert (dv.compose(dv.dp.Shuffled(local, 1000)).epsilon(1e-6).upper <= 0.2) == kept
+    any_local = dv.calibrate("shuffled", "adp=0.2:1e-6", people=1000)
+    assert any_local.mechanism == dv.dp.Shuffled(any_local.value, 1000)
+    assert any_local.value == pytest.approx(found.value, rel=1e-5)  # randomized response tells most
+    noise = dv.calibrate("laplace", "adp=0.2:1e-6", people=1000)
+    assert noise.value == pytest.approx(1 / any_local.value, rel=1e-5)
+
+
+@pytest.mark.parametrize(("family", "given"), [
+    ("shuffled", {}), ("shuffled", {"people": 0}), ("laplace", {"people": 10, "rate": 0.1}),
+    ("gaussian", {"people": 10}), (LaplaceMechanism(1.0), {"people": 10}),
+])  # fmt: skip
+def test_what_is_no_shuffle_is_refused(family: object, given: dict[str, float]) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.calibrate(family, "adp=1:1e-6", **given)
+
+
+@pytest.mark.parametrize("goal", ["interval=0", "interval=nan", "interval=5:1", "interval=1:2:3", "interval=x"])
+def test_what_is_no_interval_is_refused(goal: str) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.calibrate("laplace", goal)
+    with pytest.raises(dv.DivulgeError, match="noise on a number"):
+        dv.calibrate("randomized-response", "interval=5")
+
+
+def test_a_thousand_sampled_gaussians_take_few_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One with narrow brackets, two with middle ones: each costs as much as all the wide ones."""
+    from divulge.dp import calibrate as module
+
+    tried: list[float] = []
+
+    def counted(*given: object, tolerance: float) -> object:
+        tried.append(tolerance)
+        return dv.compose(*given, tolerance=tolerance)
+
+    monkeypatch.setattr(module, "compose", counted)
+    found = dv.calibrate("gaussian", "adp=1:1e-5", count=1000, rate=0.01)
+    assert 1 - CLOSE <= found.level <= 1
+    assert tried.count(min(tried)) == 1
+    assert len(tried) <= 8
+
+
+def test_what_no_noise_breaks_says_so() -> None:
+    with pytest.raises(dv.DivulgeError, match="be broken with some scale"):
+        dv.calibrate("discrete-laplace", "hits=0.637:0.033", count=2, rate=0.13)

@@ -7,8 +7,9 @@ from .accounting.promises import RenyiRelease as RenyiRelease
 from .accounting.promises import ZcdpRelease as ZcdpRelease
 from .accounting.sampling import FixedSizeSampled as FixedSizeSampled
 from .accounting.sampling import PoissonSampled as PoissonSampled
-from .calibrate import Hits as Hits
 from .filters import Filter as Filter
+from .goals import Hits as Hits
+from .goals import Interval as Interval
 from .loss.pair import PrivacyLoss as PrivacyLoss
 from .mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
 from .mechanisms import DiscreteLaplaceMechanism as DiscreteLaplaceMechanism

@@ -15,7 +15,7 @@ def command(
         typer.Argument(
             metavar="MECHANISM",
             help="gaussian, laplace, discrete-gaussian, discrete-laplace, randomized-response, exponential, "
-            "noisy-max or sparse-vector.",
+            "noisy-max or sparse-vector; shuffled for any local mechanism, with --people.",
         ),
     ],
     goal: Annotated[
@@ -23,7 +23,7 @@ def command(
         typer.Argument(
             metavar="GOAL",
             help="adp=EPS:DELTA, dp=EPS, gdp=MU, zcdp=RHO, rdp=ALPHA:EPS, tv=A (advantage), hits=TRUE:FALSE, pml=EPS, "
-            "posterior=BEFORE:AFTER[:SHARE].",
+            "posterior=BEFORE:AFTER[:SHARE]; interval=REACH[:LEVEL] for the most noise.",
         ),
     ],
     count: Annotated[
@@ -45,6 +45,10 @@ def command(
         str | None,
         typer.Option("--beside", metavar="RELEASES", help="Others about the same data, as for account; they count."),
     ] = None,
+    people: Annotated[
+        int | None,
+        typer.Option("--people", metavar="N", help="Each run is the shuffled reports of so many people."),
+    ] = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -54,7 +58,8 @@ def command(
     10 % of the records that are in the data are named where 1 % of the others are, by the best attack.
     """
     from divulge.dp.accounting.records import from_records
-    from divulge.dp.calibrate import calibrate, goal_of, with_noise
+    from divulge.dp.calibrate import calibrate, with_noise
+    from divulge.dp.goals import goal_of
     from divulge.files import read_channel, read_records
     from divulge.guarantees.catalog import parse
 
@@ -65,7 +70,7 @@ def command(
     found = calibrate(
         family if noise is None else with_noise(family, noise, sensitivity), asked,
         count if noise is not None else count or 1, rate,
-        beside=others, sensitivity=sensitivity, base_rate=base_rate,
+        beside=others, sensitivity=sensitivity, base_rate=base_rate, people=people,
     )  # fmt: skip
     if as_json:
         emit(found.to_dict(unit))

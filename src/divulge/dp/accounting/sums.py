@@ -93,7 +93,7 @@ class TiltedSum:
         x = self.step * np.arange(1, cells + 1)
         plain = np.exp(-self.tilt * x)
         gained = plain * -np.expm1(-x)
-        return gained, plain - gained, float(np.linalg.norm(gained))
+        return gained, plain - gained, _norm(gained)
 
     def log_delta(self, epsilon: Any, side: int) -> Any:
         """Return log(infinite + e^(scale - s epsilon) sum over x = l - epsilon > 0 of m_l e^(-s x) (1 - e^-x)).
@@ -303,7 +303,7 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
     whole[live] = product
     masses: np.ndarray = np.asarray(fft.irfft(whole, size))
     low = first if widest < size else window.low
-    norm_error = 2 * (error + float(np.linalg.norm(masses)) * (rounding + 4 * ROUND * draws)) + math.exp(-_NEGLIGIBLE)
+    norm_error = 2 * (error + _norm(masses) * (rounding + 4 * ROUND * draws)) + math.exp(-_NEGLIGIBLE)
     lost = 0.0 if widest < size else _outside(moved, window, scale)
     infinite = -math.expm1(finite)
     turn = (low - first) % size
