@@ -2,14 +2,17 @@
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import expon, gumbel_r, laplace
+from scipy.stats import chi2, expon, gumbel_r, kstest, laplace
 
 import divulge as dv
 from divulge.dp.accounting.records import from_records
+from divulge.releasing.drawing.chance import Chance
+from divulge.releasing.drawing.selecting import Noisy, Uniform
 
 NOISE: dict[str, Any] = {"laplace": laplace, "exponential": expon, "gumbel": gumbel_r}
 
@@ -130,3 +133,76 @@ def test_in_lists_and_as_families() -> None:
         wrong(2.0, monotone="yes")
     with pytest.raises(dv.DivulgeError, match="`answers` must be a whole number"):
         dv.dp.SparseVector(2.0, answers=0)
+
+
+DRAWS = 3000
+"""Draws of a test; a scale that is half as large again is seen in so many."""
+
+
+def p_value(seen: list[Any], law: dict[Any, float]) -> float:
+    """Pearson's test of draws against a law."""
+    counts = np.array([seen.count(key) for key in law])
+    assert counts.sum() == len(seen)
+    expected = len(seen) * np.array(list(law.values()))
+    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), len(law) - 1))
+
+
+@pytest.mark.parametrize("noise", list(NOISE))
+def test_the_largest_value_is_drawn_by_its_law_and_by_no_other_scale(noise: str) -> None:
+    values, scale = [0, Fraction(7, 4), 2.5, 3], 1.25
+    law = dict(enumerate(winners(np.array(values, dtype=float), scale, noise).tolist()))
+    seen = [dv.dp.NoisyMax(scale, noise=noise).draw(values) for _ in range(DRAWS)]
+    assert p_value(seen, law) > 1e-6
+    wrong = dict(enumerate(winners(np.array(values, dtype=float), scale * 1.5, noise).tolist()))
+    assert p_value(seen, wrong) < 1e-6
+
+
+def test_streams_are_answered_by_their_law_and_by_no_other_scale() -> None:
+    values, at = [1.0, 3.0, 0.0, 2.5], 2.0
+
+    def law(scale: float, threshold: float) -> dict[str, float]:
+        return stream([v - at for v in values], scale, threshold, 2)
+
+    mechanism = dv.dp.SparseVector(2.0, answers=2, threshold=1.5)
+    seen = ["".join("01"[said] for said in mechanism.draw(values, at)) for _ in range(DRAWS)]
+    assert p_value(seen, law(2.0, 1.5)) > 1e-6
+    assert p_value(seen, law(3.0, 1.5)) < 1e-6
+    assert p_value(seen, law(2.0, 3.0)) < 1e-6
+    own = dv.dp.SparseVector(2.0, answers=2)
+    assert dv.dp.SparseVector(2.0, 2, threshold=own.noise_of_threshold).losses()[0].highest == own.losses()[0].highest
+
+
+def test_questions_may_depend_on_the_answers_and_end_with_them() -> None:
+    told: list[bool] = []
+    asked: list[float] = []
+
+    def questions() -> Any:
+        while True:
+            asked.append(100.0 if told and not told[-1] else -100.0)
+            yield asked[-1]
+
+    for said in dv.dp.SparseVector(1e-3, answers=2, threshold=1e-3).draw(questions(), at=0):
+        told.append(said)
+    assert told == [False, True, False, True]
+    assert len(asked) == 4
+
+
+def test_exponential_noise_is_read_no_further_than_asked() -> None:
+    """The halves of what is known of a number are its digits; its law is that of -log U."""
+    chance = Chance()
+    draws = [Noisy.of(Fraction(0), Fraction(1), chance) for _ in range(DRAWS)]
+    values = [one.whole + one.rest.at_least(64).whole / 2.0**one.rest.digits for one in draws]
+    assert kstest(values, "expon").pvalue > 1e-6
+    assert kstest(values, "expon", args=(0, 1.15)).pvalue < 1e-6
+    same = Uniform(chance, 5, 32), Uniform(chance, 5, 32)
+    assert (same[0] < same[1]) != (same[1] < same[0])
+    assert min(one.digits for one in same) > 32
+
+
+def test_what_is_no_value_is_refused() -> None:
+    best, above_ = dv.dp.NoisyMax(1.0), dv.dp.SparseVector(1.0)
+    for values in ([], [1.0, math.nan], [math.inf], ["a"], [None], [True]):
+        with pytest.raises(dv.DivulgeError, match="values"):
+            best.draw(values)
+    with pytest.raises(dv.DivulgeError, match="finite"):
+        list(above_.draw([1.0], at=math.nan))

@@ -6,6 +6,7 @@ Each answers `losses()`: the losses of a dominating set of ordered pairs of neig
 
 import math
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from divulge.dp.loss.densities import DensityLoss, written
 from divulge.dp.loss.lattice import GaussianLattice, lattice_loss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.errors import DivulgeError
+from divulge.late import late
 
 _PAIR = ("D", "D'")
 
@@ -315,6 +317,22 @@ class NoisyMax(Mechanism):
         wrong = math.exp(-apart) / 2 if self.noise == "exponential" else _laplace_sum(apart, 1.0)
         return (_pure(moved, _two_answers(wrong)),)
 
+    def draw(self, values: Sequence[Any]) -> int:
+        """Return the place of the largest of some values with fresh noise, drawn exactly from the secure source.
+
+        Parameters
+        ----------
+        values : numbers, at least one
+            Whole numbers, fractions or doubles, which are taken for what they are: rounding on the way to them counts
+            towards `sensitivity`. How long it takes depends on them.
+
+        Examples
+        --------
+        >>> NoisyMax(0.001).draw([3, 5, 4])
+        1
+        """
+        return late("divulge.releasing.drawing.selecting:largest")(self, values)
+
 
 @dataclass(frozen=True)
 class SparseVector(Mechanism):
@@ -351,11 +369,44 @@ class SparseVector(Mechanism):
             _representable("threshold", "sensitivity / threshold", self.sensitivity / self.threshold)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        times = int(self.answers) * (1 if self.monotone else 2)
-        threshold = self.scale / times ** (1 / 3) if self.threshold is None else self.threshold
+        times, threshold = self._times, self.noise_of_threshold
         moved = Fraction(self.sensitivity) * (1 / Fraction(threshold) + times / Fraction(self.scale))
         ratio = threshold / self.scale
         return (_pure(moved, _two_answers(_laplace_sum(self.sensitivity / self.scale / 2, ratio))),)
+
+    @property
+    def _times(self) -> int:
+        """How often the noise of a question counts."""
+        return int(self.answers) * (1 if self.monotone else 2)
+
+    @property
+    def noise_of_threshold(self) -> float:
+        """The scale of the noise of the threshold.
+
+        Examples
+        --------
+        >>> SparseVector(2.0, answers=4).noise_of_threshold  # 2 / (2 * 4)^(1/3)
+        1.0
+        """
+        return self.scale / self._times ** (1 / 3) if self.threshold is None else self.threshold
+
+    def draw(self, values: Iterable[Any], at: Any) -> Iterator[bool]:
+        """Yield for each value whether it exceeds `at`, with fresh noise, drawn exactly; end after `answers` that do.
+
+        Values are asked for one by one: a generator of them may depend on what was answered before.
+
+        Parameters
+        ----------
+        values : numbers, as for `NoisyMax.draw`
+        at : number
+            The threshold, chosen beforehand and without the data.
+
+        Examples
+        --------
+        >>> list(SparseVector(0.001, threshold=0.001).draw([1, 2, 9, 8], at=5))
+        [False, False, True]
+        """
+        return late("divulge.releasing.drawing.selecting:answers")(self, values, at)
 
 
 def _said(**values: Any) -> None:
