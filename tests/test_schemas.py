@@ -150,10 +150,10 @@ WRITTEN = {
     "statistics-receipt": ["n.receipt.json", "sums.receipt.json"],
     "statistics-codebook": ["n.codebook.json", "sums.codebook.json"],
     "statistics-keeper": ["n.keeper.json", "sums.keeper.json"],
-    "generalize": ["groups.keeper.json"],
-    "generalization-receipt": ["groups.receipt.json"],
-    "generalization-codebook": ["groups.codebook.json"],
-    "request": ["asked.json", "asked-statistics.json", "asked-groups.json"],
+    "generalize": ["groups.keeper.json", "local.keeper.json"],
+    "generalization-receipt": ["groups.receipt.json", "local.receipt.json"],
+    "generalization-codebook": ["groups.codebook.json", "local.codebook.json"],
+    "request": ["asked.json", "asked-statistics.json", "asked-groups.json", "asked-local.json"],
     "input-channel": ["c.json", "designed.json"],
     "input-prior": ["p.json"],
     "input-values": ["v.json"],
@@ -220,6 +220,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     run(
         "generalize t.csv --known age,sex --secret race --guarantee k=5 --no-ledger --sign key.pem -o groups.csv "
         "--save-request asked-groups.json"
+    )
+    run(
+        "generalize t.csv --known age,sex --secret race --guarantee k=5 --no-ledger --recoding local -o local.csv "
+        "--save-request asked-local.json"
     )
     run("release t.csv --column race --guarantee ldp=2 --protocol auto --values v.json -o reports.csv --no-ledger")
     run("release t.csv --column age --guarantee metric=0.1 --grid 1 --box 0,90 -o moved.csv --no-ledger")

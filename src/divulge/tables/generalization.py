@@ -15,6 +15,7 @@ from divulge.model.shown import Table, Tabled
 from divulge.tables.assessment import Assessment
 from divulge.tables.groups import Groups
 from divulge.tables.levels.minimality import Minimality, written
+from divulge.tables.levels.mondrian import Local
 from divulge.tables.levels.search import Certificate
 from divulge.tables.notes import BEFORE, chosen, of_people
 from divulge.tables.reduction import NUMBERS, sizes, subjects
@@ -29,14 +30,14 @@ class Generalization(Tabled, Record):
     Attributes
     ----------
     levels : {column: level}
-        0 is the value itself.
+        0 is the value itself. With local recoding the coarsest level of any group.
     loss : float
     rows : pyarrow Table
         The known columns at their levels and the sensitive ones, in the order of their values, not of the rows.
     assessment : Assessment
         Of the table that goes out, counted from it anew.
     certificate : Certificate
-        Why no other levels are better.
+        Why no other levels are better. With local recoding it is about the best levels for all rows, where it began.
     guarantees : tuple of Guarantee
     hierarchies : {column: Hierarchy}
         Those given, and those suggested for columns without one.
@@ -56,6 +57,8 @@ class Generalization(Tabled, Record):
     minimality : Minimality, or None
         For the keeper: what the choice of levels tells somebody who knows the rule, where all tables that it may have
         been can be tried.
+    local : Local, or None
+        With local recoding the finest levels, and what no recoding goes below.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Generalization(Tabled, Record):
     together: Mapping[str, Any] | None = field(default=None, compare=False)
     papers: Mapping[str, Path] = field(default_factory=dict, compare=False)
     minimality: Minimality | None = None
+    local: Local | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,6 +124,7 @@ class Generalization(Tabled, Record):
             "secret": list(self.assessment.secret),
             "guarantees": [str(one) for one in self.guarantees],
             "levels": self.levels,
+            **({"finest": self.local.finest} if self.local else {}),
             "heights": {name: one.height for name, one in self.hierarchies.items()},
             "hierarchies": {name: one.to_dict() for name, one in self.hierarchies.items() if one.kind != "table"},
             "loss": self.title,
@@ -164,6 +169,7 @@ class Generalization(Tabled, Record):
         return {
             **self.receipt,
             "value": self.loss,
+            **({"bound": self.local.bound, "gap": self.local.gap} if self.local else {}),
             "assessment": self.assessment.to_dict(),
             "minimality": None if self.minimality is None else written(self.minimality),
             "certificate": {
@@ -178,7 +184,9 @@ class Generalization(Tabled, Record):
 
     def _shown(self) -> tuple[str, Table]:
         asked = ", ".join(map(str, self.guarantees))
-        head = f"{self.assessment.rows} rows coarsened under {asked}: loss {self.loss:.6g}, certified optimal"
-        heights = [self.hierarchies[name].height for name in self.levels]
-        values = np.array([list(self.levels.values()), heights]).T
-        return head, (list(self.levels), ["level", "of"], values)
+        why = "certified optimal" if self.local is None else f"group by group; none is below {self.local.bound:.6g}"
+        head = f"{self.assessment.rows} rows coarsened under {asked}: loss {self.loss:.6g}, {why}"
+        heights = {name: self.hierarchies[name].height for name in self.levels}
+        shown = {"from": self.local.finest, "to": self.levels} if self.local else {"level": self.levels}
+        columns = [[one[name] for name in self.levels] for one in (*shown.values(), heights)]
+        return head, (list(self.levels), [*shown, "of"], np.array(columns).T)

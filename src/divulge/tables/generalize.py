@@ -31,6 +31,7 @@ from divulge.tables.groups import MISSING, Groups, groups_of
 from divulge.tables.levels.lattice import Lattice
 from divulge.tables.levels.losses import loss_named
 from divulge.tables.levels.minimality import minimality_of
+from divulge.tables.levels.mondrian import published_groups, recoded
 from divulge.tables.levels.search import searched
 from divulge.tables.notes import by_choice
 from divulge.tables.order import ranks
@@ -69,6 +70,9 @@ def generalize(
         For others one is suggested: a ladder for numbers, dates, prefixes, else the value or `*`.
     levels : {known column: level}, optional
         Chosen beforehand, 0 for the value itself: only those of the other columns are searched.
+    recoding : "global" or "local"
+        With "local" levels differ from group to group (Mondrian): it loses no more than the best levels for all rows,
+        often much less, and `local` has a bound that nothing goes below; it is not said to be the best.
     loss : "entropy", "granularity", "discernibility", "class-size", "mutual-information" or "information"
     suppress : number in [0, 1)
         The share of rows that may be left out: those of groups that break a guarantee. They stay, with `*` in all known
@@ -102,7 +106,7 @@ def generalize(
     Returns
     -------
     Generalization
-        Guarantees decided exactly. The loss is certified to be the least, up to 12 digits.
+        Guarantees decided exactly. With global recoding the loss is certified to be the least, up to 12 digits.
 
     Raises
     ------
@@ -113,7 +117,7 @@ def generalize(
 
     References
     ----------
-    Samarati 2001; Kohlmayer et al., Flash, 2012; Prasser et al., ARX.
+    Samarati 2001; Kohlmayer et al., Flash, 2012; Prasser et al., ARX; LeFevre, DeWitt, Ramakrishnan, Mondrian, 2006.
 
     Examples
     --------
@@ -219,14 +223,20 @@ def _coarsened(request: Generalize, source: Any, each: int) -> Generalization:
     node = tuple(proof.optimum.values())
     groups = lattice.groups(node)
     out = lattice.left_out(groups)
-    released = _released(lattice, lattice.pooled(groups, out), node, bool(out.any()))
+    levels, loss, local, suppressed = proof.optimum, proof.loss, None, int(groups.sizes[out].sum())
+    if request.recoding == "local":
+        parts, loss, local = recoded(lattice, measure, node)
+        levels = lattice.named(tuple(parts.levels.max(axis=0).tolist()))
+        groups = published_groups(lattice, parts)
+    released = _released(groups if local else lattice.pooled(groups, out), bool(suppressed))
     assessment = assess(released, list(columns), list(secrets) or None)
     if not assessment.holds(asked):
         raise AssertionError("the table that goes out does not keep what was promised")
     restored = released if by_spark(source, request.engine) else open_table(source).restore(released)
     return Generalization(
-        proof.optimum, proof.loss, released, assessment, proof, request.kept, ladders, int(groups.sizes[out].sum()),
-        measure.title, restored, each, minimality=minimality_of(lattice, measure, proof),
+        levels, loss, released, assessment, proof, request.kept, ladders, suppressed,
+        measure.title, restored, each, local=local,
+        minimality=minimality_of(lattice, measure, proof) if local is None else None,
     )  # fmt: skip
 
 
@@ -256,7 +266,7 @@ def _lattice(
     return Lattice(base.known, coded, base, tuple(projections), tuple(values), asked, suppress, dict(fixed))
 
 
-def _released(lattice: Lattice, groups: Groups, node: tuple[int, ...], suppressed: bool) -> Any:
+def _released(groups: Groups, suppressed: bool) -> Any:
     """Return the table of groups and secrets, a row for each row; of level 0, where none is suppressed, as it was."""
     pa = require("pyarrow", "tables")
     rows = np.repeat(np.arange(len(groups.cell_rows)), groups.cell_rows)

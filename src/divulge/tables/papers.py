@@ -30,7 +30,7 @@ Papers = Callable[[Generalization], Mapping[str, bytes]]
 
 _RECEIPT = {
     "format": FORMAT, "kind": "generalization", "known": [str], "secret": [str], "guarantees": [str],
-    "levels": {"*": whole}, "heights": {"*": whole}, "hierarchies": {"*": dict},
+    "levels": {"*": whole}, "finest?": {"*": whole}, "heights": {"*": whole}, "hierarchies": {"*": dict},
     "sizes": SIZES, "subjects": [SUBJECT], "loss": str, "suppressed": whole, "rows": whole, "groups": whole,
     "k": whole,
     "people": whole, "protects": {"person": (None, str), "rows_per_person": whole}, "notes": [str],
@@ -72,6 +72,12 @@ def _refuse_contradictions(found: Mapping[str, Any]) -> None:
     for name, level in levels.items():
         if level > heights[name]:
             raise contradiction(f"the level of {name!r}", level, f"{heights[name]} at most")
+    finest = found.get("finest", levels)
+    if finest.keys() != levels.keys():
+        raise contradiction("the columns that have finest levels", ", ".join(finest), ", ".join(levels))
+    for name, level in finest.items():
+        if level > levels[name]:
+            raise contradiction(f"the finest level of {name!r}", level, f"{levels[name]} at most")
     for name, rule in found["hierarchies"].items():
         if name not in heights or Hierarchy.from_dict(rule).height != heights[name]:
             raise contradiction(f"the height of {name!r}", heights.get(name, "missing"), "another by its rule")
@@ -106,6 +112,7 @@ def codebook(found: Generalization) -> dict[str, Any]:
             "name": name,
             "role": "known",
             "level": level,
+            **({"finest": found.local.finest[name]} if found.local else {}),
             "height": found.hierarchies[name].height,
             "values": _values(found, name),
             "hierarchy": _rule(found.hierarchies[name]),

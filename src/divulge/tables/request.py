@@ -19,6 +19,9 @@ from divulge.tables.assess import columns_of, mapping_of
 from divulge.tables.levels.conditions import guarantees_of
 from divulge.tables.levels.losses import loss_named
 
+RECODINGS = ("global", "local")
+"""One level of a column for all rows, or levels that differ from group to group."""
+
 Names = str | Sequence[str]
 
 
@@ -58,6 +61,10 @@ class Generalize(Request):
         str,
         Option("entropy, granularity, discernibility, class-size, mutual-information or information.", metavar="LOSS"),
     ] = "entropy"
+    recoding: Annotated[
+        str,
+        Option("global: a column has one level; local: each group its own, with a bound, not the best.", metavar="HOW"),
+    ] = "global"
     suppress: Annotated[Any, Option("The share of rows that may lose all known columns.", metavar="SHARE")] = 0
 
     def __post_init__(self) -> None:
@@ -83,6 +90,12 @@ class Generalize(Request):
     def _check(self) -> None:
         """Refuse options that are none, or do not go together."""
         loss_named(self.loss)
+        if self.recoding not in RECODINGS:
+            raise DivulgeError.of("recoding", 'be "global" or "local"', "it", repr(self.recoding)[:40])
+        for name in ("levels", "suppress") if self.recoding == "local" else ():
+            if getattr(self, name):
+                raise DivulgeError.of(name, 'be left out with recoding="local"', "it", "given",
+                                      "each group is as fine as its rows allow, and none is left out.")  # fmt: skip
         if not self.known:
             raise DivulgeError.of("known", "name at least one column", "it", "empty")
         both = [name for name in self.columns if name in self.secrets]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from divulge.cli.asking.assess import columns_and_files
-from divulge.cli.common import JsonOption, emit, note, print_table, say, upper
+from divulge.cli.common import JsonOption, emit, lower, note, print_table, say, upper
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
@@ -77,13 +77,17 @@ def carry_out(request: Any, as_json: bool) -> None:
 
 def _print(found: Any) -> None:
     proof, told = found.certificate, found.assessment
-    rows = [[name, level, found.hierarchies[name].height, found.hierarchies[name].kind]
-            for name, level in found.levels.items()]  # fmt: skip
+    local = found.local
+    rows = [[name, *([local.finest[name]] if local else []), level, found.hierarchies[name].height,
+             found.hierarchies[name].kind] for name, level in found.levels.items()]  # fmt: skip
     asked = ", ".join(map(str, found.guarantees))
-    print_table(
-        f"{number_of(told.rows, 'row')} under {asked}", ["column", "level", "of", "hierarchy"], rows, left=(0, 3)
-    )
-    say(f"loss: {found.loss:,.6f} ({found.title}); no other of {proof.nodes:,} nodes loses less")
+    header = ["column", *(["from level", "to"] if local else ["level"]), "of", "hierarchy"]
+    print_table(f"{number_of(told.rows, 'row')} under {asked}", header, rows, left=(0, len(header) - 1))
+    if local:
+        say(f"loss: {found.loss:,.6f} ({found.title}); group by group, not said to be the best")
+        say(f"  nothing by these hierarchies loses less than {lower(local.bound)}: a gap of at most {upper(local.gap)}")
+    best = "the best levels for all rows" if local else "loss"
+    say(f"{best}: {proof.loss:,.6f} ({found.title}); no other of {proof.nodes:,} nodes loses less")
     say(f"  {len(proof.infeasible):,} nodes fail, and so does all below them; {proof.visited:,} were counted")
     say(f"k {told.k:,}, {number_of(told.groups, 'group')}; {number_of(found.suppressed, 'row')} suppressed")
     if told.secret:

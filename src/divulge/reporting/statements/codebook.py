@@ -164,8 +164,9 @@ def of_groups(done: Generalization, language: str = "en") -> bytes:
     lines = [f"# {_marked(voice.say('book_title', table=table))}", ""]
     for one in found["columns"]:
         known = one["role"] == "known"
-        levels = {name: voice.number(one[name], 0) for name in ("level", "height")} if known else {}
-        said = voice.say("book_groups" if known else "book_groups_secret", column=Label(one["name"]), **levels)
+        levels = {name: voice.number(one[name], 0) for name in ("level", "finest", "height") if name in one}
+        kind = "book_groups_secret" if not known else "book_groups_range" if "finest" in levels else "book_groups"
+        said = voice.say(kind, column=Label(one["name"]), **levels)
         lines += [f"## {_safe(one['name'])}", "", _marked(said), ""]
         values = [str(value) for value in one["values"]]
         lines += [_marked(voice.listed(values, MOST_VALUES)), ""]

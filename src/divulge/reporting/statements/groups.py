@@ -25,17 +25,25 @@ def _promised(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
 
 
 def _levels(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
+    finest = receipt.get("finest", {})
     rows = tuple(
-        (voice.say("quoted", label=Label(name)), _level(level, receipt["heights"][name], voice))
+        (
+            voice.say("quoted", label=Label(name)),
+            _level(finest.get(name, level), level, receipt["heights"][name], voice),
+        )
         for name, level in receipt["levels"].items()
     )
     header = (voice.say("t_column"), voice.say("t_values"))
     gone = voice.number(receipt["suppressed"], 0)
     more = [Para(voice.say("grp_suppressed", rows=gone))] if receipt["suppressed"] else []
+    more += [Para(voice.say("grp_local"))] if finest else []
     return [Head(voice.say("q_grp_levels")), Grid(header, rows, (0, 1)), *more]
 
 
-def _level(level: int, height: int, voice: Voice) -> Text:
+def _level(finest: int, level: int, height: int, voice: Voice) -> Text:
+    if finest < level:
+        levels = {name: voice.number(one, 0) for name, one in (("finest", finest), ("level", level))}
+        return voice.say("grp_range", height=voice.number(height, 0), **levels)
     if not level:
         return voice.say("grp_fine")
     if level == height:
@@ -77,5 +85,6 @@ def _public(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
 
 
 def _technical(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
-    said = voice.say("grp_asked", guarantees=", ".join(receipt["guarantees"]), loss=receipt["loss"])
+    name = "grp_asked_local" if "finest" in receipt else "grp_asked"
+    said = voice.say(name, guarantees=", ".join(receipt["guarantees"]), loss=receipt["loss"])
     return [Head(voice.say("q_technical"), True), Para(said)]

@@ -19,20 +19,28 @@ class Loss:
     Attributes
     ----------
     name, title : str
-    column : function of (lattice, column, level), or None
-        Of a loss that is a sum over columns what one column adds.
+    values : function of (lattice, column, level), or None
+        Of a loss that is a sum over rows and columns what a row adds, for each value of the column.
     groups : function of (lattice, groups), or None
         Of another loss its value from the groups; those left out are one of them.
+    least : function of (lattice, sizes), or None
+        Of such a loss what it is at least where the row of each cell is in a group of at least so many rows.
     """
 
     name: str
     title: str
-    column: Callable[[Lattice, int, int], float] | None = None
+    values: Callable[[Lattice, int, int], np.ndarray] | None = None
     groups: Callable[[Lattice, Groups], float] | None = None
+    least: Callable[[Lattice, np.ndarray], float] | None = None
+
+    def column(self, lattice: Lattice, column: int, level: int) -> float:
+        """Return what a column adds at a level, of a loss that is a sum over columns."""
+        assert self.values is not None
+        return float(np.sum(rows_of(lattice, column) * self.values(lattice, column, level)))
 
     def whole(self, lattice: Lattice) -> np.ndarray | None:
         """Return the loss of every node, of a loss that is a sum over columns; else None."""
-        if self.column is None:
+        if self.values is None:
             return None
         found = np.zeros(1)
         for i, height in enumerate(lattice.heights):
@@ -42,31 +50,29 @@ class Loss:
 
     def of(self, lattice: Lattice, groups: Groups, out: np.ndarray | None, node: Any = None) -> float:
         """Return the loss of groups; of a sum over columns that of the node."""
-        if self.column is not None:
+        if self.values is not None:
             return float(sum(self.column(lattice, i, level) for i, level in enumerate(node)))
         assert self.groups is not None
         return float(self.groups(lattice, groups if out is None else lattice.pooled(groups, out)))
 
 
-def _counts(lattice: Lattice, column: int, level: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of each value of a column, and of what it is at a level."""
-    coded, base = lattice.columns[column], lattice.base
-    rows = sums(base.codes[:, column], base.sizes, len(coded.labels[0]))
-    return rows, sums(coded.maps[level], rows, len(coded.labels[level]))[coded.maps[level]]
+def rows_of(lattice: Lattice, column: int) -> np.ndarray:
+    """Return the rows of each value of a column."""
+    base = lattice.base
+    return sums(base.codes[:, column], base.sizes, len(lattice.columns[column].labels[0]))
 
 
-def _entropy(lattice: Lattice, column: int, level: int) -> float:
-    rows, coarse = _counts(lattice, column, level)
-    seen = rows > 0
-    return float(np.sum(rows[seen] * np.log2(coarse[seen] / rows[seen])))
+def _entropy(lattice: Lattice, column: int, level: int) -> np.ndarray:
+    coded, rows = lattice.columns[column], rows_of(lattice, column)
+    coarse = sums(coded.maps[level], rows, len(coded.labels[level]))[coded.maps[level]]
+    return np.log2(coarse / np.maximum(rows, 1)) * (rows > 0)
 
 
-def _granularity(lattice: Lattice, column: int, level: int) -> float:
+def _granularity(lattice: Lattice, column: int, level: int) -> np.ndarray:
     coded = lattice.columns[column]
-    rows, _ = _counts(lattice, column, level)
     leaves = np.bincount(coded.maps[level])[coded.maps[level]]
     many = max(len(coded.maps[0]) - 1, 1)
-    return float(np.sum(rows * (leaves - 1) / many)) / (int(rows.sum()) * len(lattice.columns))
+    return (leaves - 1) / many / (lattice.base.rows * len(lattice.columns))
 
 
 def _discernibility(lattice: Lattice, groups: Groups) -> float:
@@ -86,17 +92,27 @@ def _secret_information(lattice: Lattice, groups: Groups) -> float:
     return max(0.0, models.information(lattice.base) - models.information(groups))
 
 
+def _in_groups(lattice: Lattice, sizes: np.ndarray) -> float:
+    """Return the entropy of groups at most, in nats, where rows are in groups of at least so many."""
+    rows = lattice.base.cell_rows
+    return float(np.sum(rows * np.log(lattice.base.rows / sizes))) / lattice.base.rows
+
+
 LOSSES: dict[str, Loss] = {
     one.name: one
     for one in (
-        Loss("entropy", "non-uniform entropy: sum of -log2(count(v) / count(coarse v)), bits", column=_entropy),
-        Loss("granularity", "mean of (leaves of coarse v - 1) / (leaves - 1), from 0 to 1", column=_granularity),
-        Loss("discernibility", "sum of squares of the sizes of groups", groups=_discernibility),
-        Loss("class-size", "rows over groups", groups=lambda lattice, groups: groups.rows / len(groups)),
-        Loss("mutual-information", "H(group of the table as it is) - H(group), nats", groups=_information),
-        Loss("information", "what the groups no longer tell of the secret, nats", groups=_secret_information),
+        Loss("entropy", "non-uniform entropy: sum of -log2(count(v) / count(coarse v)), bits", values=_entropy),
+        Loss("granularity", "mean of (leaves of coarse v - 1) / (leaves - 1), from 0 to 1", values=_granularity),
+        Loss("discernibility", "sum of squares of the sizes of groups", groups=_discernibility,
+             least=lambda lattice, sizes: float(np.sum(lattice.base.cell_rows * sizes))),
+        Loss("class-size", "rows over groups", groups=lambda lattice, groups: groups.rows / len(groups),
+             least=lambda lattice, sizes: lattice.base.rows / float(np.sum(lattice.base.cell_rows / sizes))),
+        Loss("mutual-information", "H(group of the table as it is) - H(group), nats", groups=_information,
+             least=lambda lattice, sizes: max(0.0, _entropy_of(lattice.base.sizes) - _in_groups(lattice, sizes))),
+        Loss("information", "what the groups no longer tell of the secret, nats", groups=_secret_information,
+             least=lambda lattice, sizes: 0.0),
     )
-}
+}  # fmt: skip
 """Name -> loss."""
 
 

@@ -15,6 +15,11 @@ GROUPS: dict[str, str] = {
     "t_values": "Its values",
     "grp_fine": "as they were",
     "grp_level": "level {level} of {height}",
+    "grp_range": "from level {finest} to level {level} of {height}, by group",
+    "grp_local":
+        "How coarse a column is differs from group to group: a value, and a coarser one that contains it, may both "
+        "occur. The groups were split step by step as long as what is promised was kept (Mondrian); finer ones that "
+        "keep it may exist.",
     "grp_any": "left out: every value is *",
     "grp_suppressed": "Besides, {rows} rows have * in all of these columns; they are a group like any other.",
     "q_grp_secret": "What would be learned of {secret}?",
@@ -36,7 +41,11 @@ GROUPS: dict[str, str] = {
         "Yes. This page, the codebook, the receipt and the table are made for everybody. The keeper’s record holds "
         "groups of the table as it was, and must stay with the keeper.",
     "grp_asked": "Asked for: {guarantees}. Chosen for the least loss: {loss}.",
+    "grp_asked_local": "Asked for: {guarantees}. Split for a small loss, not proved to be the least: {loss}.",
     "book_groups": "{column} is a column that people may know. Its values stand at level {level} of {height}:",
+    "book_groups_range":
+        "{column} is a column that people may know. Its values stand at levels from {finest} to {level} of {height}, "
+        "by group:",
     "book_groups_secret": "{column} is sensitive. Its values are as they were:",
     "book_groups_use":
         "Rows with the same values in the columns that people may know are a group. Counts of this table are true "
