@@ -45,7 +45,7 @@ OTHERS: dict[str, Any] = {
     "known": ("age", "sex, or none"), "secret": ("faith",), "guarantees": ("k=5", "t=0.25"),
     "suppress": Fraction(1, 25), "groups_per_person": 3, "rows_per_group": 2,
     "hierarchies": {"age": "my ages.csv", "sex": "sex.csv"}, "loss": "class-size",
-    "levels": {"age": 1, "sex": 0},
+    "levels": {"age": 1, "sex": 0}, "recoding": "local",
     "protocol": "hadamard", "prefixes": "2,4,5", "grid": "500m", "box": "48.7,2.1,49,2.6", "quarters": "quarters.csv",
      "chain": "moves.csv",
     "values": "values.json", "statistics": (dv.Count("a,b", "c"), dv.Mean("age", (0, "0.3"), "x", step="0.1"),
