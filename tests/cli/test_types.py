@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import THOROUGH, some
+from support import THOROUGH
 from typer.testing import CliRunner
 
 from divulge.cli.main import app
@@ -186,8 +186,9 @@ MORE: dict[str, pa.Array] = {
 }
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".npz", ".parquet", ".arrow"])
-@pytest.mark.parametrize("what", some([*NAMED, *MORE]))
+@pytest.mark.parametrize("what", [*NAMED, *MORE])
 def test_a_design_for_a_column_is_released_through_and_estimated(what: str, suffix: str) -> None:
     column = MORE[what] if what in MORE else NAMED[what][0]
     table = written(column, ".arrow")

@@ -7,7 +7,7 @@ import mpmath as mp
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.releasing.estimating.estimate import estimate_frequencies, right_inverse
@@ -83,14 +83,15 @@ def test_no_interval_misses_more_often_than_its_risk(name: str, rows: int) -> No
     ],
 )
 def test_default_intervals_cover_all_at_once(channel: dv.Channel, p: list[float], rows: int) -> None:
-    rng, missed, truth = np.random.default_rng(rows), 0, np.array(p)
-    for counts in rng.multinomial(rows, truth @ channel.floats, size=100):
+    rng, missed, truth, many = np.random.default_rng(rows), 0, np.array(p), 100 if THOROUGH else 30
+    for counts in rng.multinomial(rows, truth @ channel.floats, size=many):
         table = pa.table({"y": np.repeat(np.array(channel.outcomes), counts)})
         found = estimate_frequencies(table, channel, column="y")
         assert found.interval == "exact"
         assert found.warnings == ()
         missed += not bool(((truth >= found.lower) & (truth <= found.upper)).all())
-    assert missed <= 13, "of 100; more than 13 has probability 1/2,000 at the nominal 5"
+    most = 13 if THOROUGH else 6  # more have probability 1/2,000 and 1/1,700 where 5 of 100 are promised
+    assert missed <= most, f"of {many}"
 
 
 def test_normal_intervals_fail_there_and_say_so() -> None:
