@@ -58,7 +58,8 @@ def words(page: str) -> str:
 def test_circles_and_odds_are_those_of_the_law(client: TestClient, trips: Path) -> None:
     """Of points on the plane with density e^(-r |z|), so many lie within s; cells add half a diagonal."""
     page = begun(client, trips).part("places/found")
-    rate = math.floor(math.log(3) / (1 + 0.5 * math.sqrt(2)) * 1e6) / 1e6
+    flat = math.cos(math.radians(48.85)) / math.cos(math.radians(49))  # parallels in the north are shown longer
+    rate = math.log(3) / (flat + 0.5 * math.sqrt(2))
     half, most = (float(x) for x in re.findall(r"within ([\d.]+) km", words(page)))
     for share, radius in ((0.5, half), (0.95, most)):
         s = rate * (radius - 0.5 * math.sqrt(2) / 2)
@@ -66,9 +67,11 @@ def test_circles_and_odds_are_those_of_the_law(client: TestClient, trips: Path) 
     rows = re.findall(r'<tr><td class="n">([\d.]+)</td><td class="n">([\d.,]+)</td><td class="n">([\d.]+)</td>', page)
     assert len(rows) == 5
     for far, factor, after in ([float(cell.replace(",", "")) for cell in row] for row in rows):
-        odds = math.exp(rate * (far + 0.5 * math.sqrt(2)))
+        odds = math.exp(rate * (far * flat + 0.5 * math.sqrt(2)))
         assert odds * 0.999 <= factor <= odds * 1.01
-        assert far != 1 or odds <= 3 < 1.0001 * odds  # what was asked, for true places, not for their cells
+        assert (
+            far != 1 or odds <= 3.0001 < 1.0001 * odds + 0.0001
+        )  # what was asked, for true places, not for their cells
         assert after == pytest.approx(100 * odds / (odds + 99), rel=0.01)
     assert "2 of 602 places lie beyond the region" in words(page)
     figure = json.loads(html.unescape(re.findall(r'data-figure="([^"]*)"', page)[0]))
@@ -83,7 +86,7 @@ def test_what_goes_out_is_what_the_page_says(client: TestClient, trips: Path, tm
     assert "--guarantee metric=" in html.unescape(visit.part("asked/found"))
     files = visit.papers(tmp_path, format="csv", keep=["kind"])
     receipt = dv.Receipt.read(files["receipt.json"])
-    assert receipt.mechanisms[0].rate == places.rate_for(3, 1, "500m")
+    assert receipt.mechanisms[0].rate == places.rate_for(3, 1, "500m", (48.7, 2.1, 49, 2.6))
     with files["table"].open() as stream, trips.open() as given:
         out, truth = list(csv.DictReader(stream)), list(csv.DictReader(given))
     assert list(out[0]) == ["lat_perturbed", "lng_perturbed", "kind"]

@@ -10,7 +10,7 @@ import pytest
 from support import few
 
 import divulge as dv
-from divulge.model.metrics.geography import great_circle
+from divulge.model.metrics.geography import Box, great_circle
 
 
 def test_a_grid_is_numbered_row_by_row() -> None:
@@ -127,3 +127,24 @@ def test_rounding_is_no_shortcut() -> None:
     assert len(dv.Metric.of(np.abs(at[:, None] - at[None, :]))) == 7
     sphere = np.array([[great_circle(0, a, 0, b) for b in range(5)] for a in range(5)])
     assert dv.Metric.of(sphere, unit="km").unit == "km"
+
+
+@pytest.mark.parametrize(
+    "box", [(48.7, 2.1, 49.0, 2.6), (-60.25, 5, -59.75, 8), (-1, 10, 2, 14), (70, 179, 70.1, -179)]
+)
+def test_the_flat_map_is_off_by_no_more_than_it_says(box: tuple[float, ...]) -> None:
+    """Of random places, and of those along its edges, where a parallel is shown longest and shortest."""
+    region = Box.of(box)
+    rng = np.random.default_rng(5)
+    lat = np.concatenate([rng.uniform(box[0], box[2], 600), np.repeat([box[0], box[2]], 300)])
+    lon = (box[1] + rng.uniform(0, region.width, 1200) + 180) % 360 - 180
+    along, up = region.scale
+    ratios = []
+    for i in range(0, 1200, 2):
+        turned = (lon[i] - lon[i + 1] + 180) % 360 - 180
+        flat = math.hypot(along * turned, up * (lat[i] - lat[i + 1]))
+        ratios.append(flat / great_circle(lat[i], lon[i], lat[i + 1], lon[i + 1]))
+    assert max(ratios) <= region.stretched
+    assert 1 / min(ratios) <= region.shrunk
+    assert region.stretched - 1 < 1.2 * (max(ratios) - 1) + 1e-4  # and it is not much more
+    assert region.shrunk - 1 < 1.2 * (1 / min(ratios) - 1) + 1e-4

@@ -13,12 +13,15 @@ import pytest
 
 import divulge as dv
 from divulge.errors import DivulgeError
-from divulge.model.metrics.geography import Box
+from divulge.model.metrics.geography import Box, great_circle
 from divulge.releasing.drawing.placed import PlacePart
 from divulge.releasing.estimating import densities
 from divulge.releasing.records.ran.placed import MetricNoise, line_radii, planar_radii
 from divulge.releasing.records.ran.quarters import beliefs
 from divulge.releasing.records.receipt import Receipt
+from divulge.reporting.statements import codebook
+from divulge.reporting.statements.placed import PlaceFacts
+from divulge.reporting.statements.voice import Voice
 
 PARIS = (48.7, 2.1, 49.0, 2.6)
 ASKED: dict[str, Any] = {"column": ["lat", "lon"], "guarantee": "metric=1/km", "grid": "500m", "box": PARIS}
@@ -49,7 +52,7 @@ def test_a_place_goes_out_as_the_middle_of_a_cell_with_all_papers(tmp_path: Path
     assert np.allclose(again, [lat, lon], atol=1e-9)
     book = json.loads(done.papers["codebook.json"].read_text())
     assert book["columns"][0]["metric"] == {"rate": "1", "unit": "km", "step": "1/2", "region": list(PARIS)}
-    for language, words in (("en", "95 of 100 within 5.08 km"), ("de", "95 von 100 höchstens 5,08 km")):
+    for language, words in (("en", "95 of 100 within 5.09 km"), ("de", "95 von 100 höchstens 5,09 km")):
         assert words in " ".join(dv.statement(read, language).text().split())
     assert '<svg viewBox="0 0' in dv.statement(read).html()
 
@@ -161,18 +164,85 @@ def test_a_statement_says_what_a_whole_trace_tells(n: int) -> None:
     asked = ASKED | {"guarantee": "metric=1.5/km", "person": "who", "rows_per_person": n}
     done = dv.release(trips(), keep=(), **asked)
     assert done.mechanisms[0].rate * n == F(3, 2)
-    once = math.ceil(math.exp(1.5 / n) * 100) / 100
+    flat = math.cos(math.radians(48.85)) / math.cos(math.radians(49)) + 1e-6  # parallels in the north are shown longer
+    once, all_ = (f"{math.ceil(math.exp(1.5 * flat / k) * 100) / 100:.2f}".rstrip("0") for k in (n, 1))
     text = " ".join(dv.statement(done).text().split())
-    assert f"in one of the rows by {once:.2f} times for each 1 km away from it, one that is in all {n} by 4.49" in text
+    assert f"in one of the rows by {once} times for each 1 km from it to another cell" in text
+    assert f"that of one which is in all {n} by {all_} times" in text
     german = " ".join(dv.statement(done, "de").text().split())
-    assert f"eines in allen {n} mit dem 4,49-Fachen" in german
+    assert f"eines in allen {n} mit dem {all_.replace('.', ',')}-Fachen" in german
+    small, large = done.mechanisms[0].radii_of_mean(n)
+    assert (
+        f"in all {n} rows, far from the edge of the region, it lies within {math.ceil(small * 100) / 100:g} km" in text
+    )
+    book = codebook.as_data(done, Voice("en"))["columns"][0]
+    assert book["trace"] == {"rows": n, "circles_of_mean": [small, large]}
+    assert small < done.mechanisms[0].radii[0]
+    assert f"the mean of {n} of them" in book["means"]
     alone = dv.release(trips(), keep=(), **(asked | {"rows_per_person": 1}))
     assert "added up row by row" not in " ".join(dv.statement(alone).text().split())
 
 
-def test_a_chain_does_not_go_with_places() -> None:
-    with pytest.raises(DivulgeError, match="`chain` must be left out with grid"):
+def test_a_promise_about_a_row_says_what_people_with_several_rows_risk() -> None:
+    """Beside --person too, where --per-row was said: e^(2 rate) and e^(6 rate) for each km between cells."""
+    for more in ({}, {"person": "who"}):
+        done = dv.release(trips(), keep=(), per_row=True, **more, **(ASKED | {"guarantee": "metric=0.5/km"}))
+        text = " ".join(dv.statement(done).text().split())
+        assert "about a person with 2 rows the odds may change by 2.73 times for each 1 km between two cells" in text
+        assert "with 6 rows by 20.3 times" in text
+        assert "mit 6 Zeilen um das 20,3-Fache" in " ".join(dv.statement(done, "de").text().split())
+
+
+def test_odds_of_true_places_count_cells_and_the_flat_map() -> None:
+    """Of places anywhere in a wide region in the north, no two are told apart more than the statement says."""
+    box = Box.of((59.75, 5.0, 60.25, 8.0))
+    noise = MetricNoise.of(("lat", "lon"), F(1, 3), "km", F(1, 5), (59.75, 5.0, 60.25, 8.0))
+    facts = PlaceFacts(noise, 1)
+    rng = np.random.default_rng(3)
+    lat, lon = 60.25 - rng.uniform(0, 0.01, 4000), rng.uniform(5, 8, 4000)
+    cells = box.cells(lat, lon, noise.step).astype(float)
+    over, flat = 0, 0
+    for i in range(0, 4000, 2):
+        apart = great_circle(lat[i], lon[i], lat[i + 1], lon[i + 1])
+        odds = math.exp(float(noise.a) * math.hypot(*(cells[i] - cells[i + 1])))
+        assert odds <= facts.odds(F(apart))
+        over += odds > math.exp(apart / 3)
+        flat += odds > math.exp((apart + 0.2 * math.sqrt(2)) / 3)
+    assert over > 500  # the cells count
+    assert flat > 500  # and so does the map
+
+
+@pytest.mark.parametrize("grid", ["13km", "20km"])
+def test_a_model_of_a_trace_takes_the_place_of_the_sum(grid: str, tmp_path: Path) -> None:
+    """All points of three rows by listing them: Bayes' rule over all traces of three cells that follow each other."""
+    moves = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]])
+    states = [0, 1, 3]
+    lines = ["," + ",".join(map(str, states)), *(f"{x}," + ",".join(map(str, row)) for x, row in
+                                                 zip(states, moves.tolist(), strict=True))]  # fmt: skip
+    (tmp_path / "moves.csv").write_text("\n".join(lines) + "\n")
+    asked = ASKED | {"guarantee": "metric=0.2/km", "grid": grid, "person": "who", "rows_per_person": 2}
+    done = dv.release(trips(), keep=(), chain=tmp_path / "moves.csv", **asked)
+    noise = done.mechanisms[0]
+    assert Receipt.from_dict(json.loads(done.to_json())) == done
+    rows = noise.matrix[states]
+    joint = np.einsum("a,ab,ay,bz->abyz", np.full(3, 1 / 3), moves, rows, rows)
+    worst = 0.0
+    for axis in (0, 1):
+        held = joint.sum(axis=1 - axis)
+        seen = held / held.sum(axis=(1, 2), keepdims=True)
+        worst = max(worst, float((seen[:, None] / seen[None]).max()))
+    said = " ".join(dv.statement(done).text().split())
+    found = float(said.split("in one of the rows, by more than ")[1].split(" times")[0])
+    assert worst <= found <= worst * 1.01
+    assert worst < math.exp(2 * noise.guarantees["ldp"])
+
+
+def test_a_model_of_a_trace_goes_with_few_cells() -> None:
+    with pytest.raises(DivulgeError, match="`chain` must go with at most 25 cells; their number is 4,958"):
         dv.release(trips(), person="who", rows_per_person=2, chain=[[1.0]], **ASKED)
+    line = MetricNoise.of(("x",), F(1, 2), "", F(2), (0.0, 6.0))
+    assert np.allclose(line.matrix.sum(axis=1), 1)
+    assert dv.MetricPrivacy.of(line.matrix, dv.Metric.line(3, step=2)).epsilon == pytest.approx(0.5, rel=1e-9)
 
 
 def test_one_number_and_a_time() -> None:

@@ -47,7 +47,7 @@ OTHERS: dict[str, Any] = {
     "hierarchies": {"age": "my ages.csv", "sex": "sex.csv"}, "loss": "class-size",
     "levels": {"age": 1, "sex": 0}, "recoding": "local",
     "protocol": "hadamard", "prefixes": "2,4,5", "grid": "500m", "box": "48.7,2.1,49,2.6", "quarters": "quarters.csv",
-     "chain": "moves.csv",
+     "chain": "moves.csv", "distance": "words.csv",
     "values": "values.json", "statistics": (dv.Count("a,b", "c"), dv.Mean("age", (0, "0.3"), "x", step="0.1"),
                                             dv.Quantiles("age", (-5, 90), "x", probabilities=("1/3", 0.5)),
                                             dv.Proportion("said", "it's: so", "x")),
@@ -69,7 +69,7 @@ def request_with(action: str, name: str) -> Request:
               "one_answer": {"person": "who"}, "grid": {"box": "48.7,2.1,49,2.6", "guarantee": "metric=1/km"},
               "chain": {"person": "who", "rows_per_person": 6},
               "quarters": {"grid": "500m", "box": "48.7,2.1,49,2.6", "guarantee": "metric=1/km", "column": ("a", "b")},
-              "prefixes": {"protocol": "prefix-extension"},
+              "prefixes": {"protocol": "prefix-extension"}, "distance": {"guarantee": "metric=1/step"},
               "box": {"grid": "500m", "guarantee": "metric=2/mi"}}.get(name, {})  # fmt: skip
     return RECORDS[action](**{"source": "t.csv", **LEAST[action], **needed, name: other(RECORDS[action], name)})
 

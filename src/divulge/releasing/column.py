@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from divulge.errors import DivulgeError, number_of
+from divulge.files.distances import of_file
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.metric import MetricPrivacy
+from divulge.model.metrics.metric import Metric
+from divulge.model.metrics.quantities import unit_of_rates
 from divulge.protocols.families import lengths_of
 from divulge.protocols.record import NAMES
 from divulge.releasing.options import Option, as_columns, as_names, as_several
@@ -107,11 +110,20 @@ class Release(Request):
             metavar="FILE",
         ),
     ] = None
+    distance: Annotated[
+        Any,
+        Option(
+            "With metric=1/step: how far answers are apart: a matrix of distances (CSV or JSON, answers on both axes), "
+            "line for --values that are numbers, or grid:WxH:STEP for cells, x fastest.",
+            metavar="FILE|line|grid:WxH:STEP",
+        ),
+    ] = None
     chain: Annotated[
         Any,
         Option(
             "With --person and --rows-per-person: a public file of P(next answer | answer), for how one row of a "
-            "person follows another; the statement says what all of them tell of one.",
+            "person follows another; the statement says what all of them tell of one. With --grid answers are the "
+            "numbers of cells, 0 in the south-west, eastward first.",
             metavar="FILE",
         ),
     ] = None
@@ -157,6 +169,9 @@ class Release(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.distance, (str, os.PathLike)) and of_file(os.fspath(self.distance)):
+            given = self.guarantee
+            unit_of_rates(given if isinstance(given, (list, tuple)) else [given], "guarantee")
         changed = {"column": as_columns(self.column), "guarantee": as_several(self.guarantee, self.about_distance)}
         for name in ("keep", "released_as"):
             if getattr(self, name) is not None:
@@ -199,7 +214,9 @@ class Release(Request):
             raise DivulgeError.of("prefixes", "come with the protocol prefix-extension", "it", "given without it")
         if self.protocol is not None:
             self._check_protocol()
-        if self.about_distance:
+        if self.distance is not None:
+            self._check_distance()
+        elif self.about_distance:
             self._check_grid()
         if self.protect is not None:
             self._check_protected()
@@ -240,12 +257,29 @@ class Release(Request):
             raise DivulgeError.of("quarters", "come with latitude and longitude", "it", "given with one column")
         self._check_usual("grid", {"protocol": None, "values": None, "other": None, "prior": None, "null_as": None})
 
-    def _check_usual(self, beside: str, more: dict[str, Any]) -> None:
+    def _check_distance(self) -> None:
+        """Refuse what a mechanism about distances of answers does not know."""
+        if not isinstance(self.distance, (str, os.PathLike, Metric)):
+            raise DivulgeError.of("distance", "be a Metric, the file of one, line or grid:WxH:STEP", "it",
+                                  f"a {type(self.distance).__name__}")  # fmt: skip
+        if len(self.guarantee) != 1 or not isinstance(self.guarantee[0], MetricPrivacy):
+            raise DivulgeError.of("guarantee", "be one of distances, such as metric=1/step, with distance", "it",
+                                  ", ".join(map(str, self.guarantee)) or "absent")  # fmt: skip
+        if len(self.columns) > 1:
+            raise DivulgeError.of("column", "be one, for distances of its answers", "their number",
+                                  str(len(self.columns)), "--grid moves latitude and longitude.")  # fmt: skip
+        line = isinstance(self.distance, str) and self.distance.startswith("line")
+        if self.values is not None and not line:
+            raise DivulgeError.of("values", "be left out with distances, which name the answers", "it", "given")
+        names = ("grid", "box", "quarters", "protocol")
+        self._check_usual("distance", dict.fromkeys(names), spared=("purpose",))
+
+    def _check_usual(self, beside: str, more: dict[str, Any], spared: Sequence[str] = ()) -> None:
         """Refuse options of matrices beside one that makes none."""
         usual = {"mechanism": None, "protect": None, "epsilon": None, "ratio": None, "purpose": "statistics",
                  "outcomes": "values", "prior_from_data": False, "rule_out": False, "raise_small": False}  # fmt: skip
         for name, value in (usual | more).items():
-            if getattr(self, name) != value:
+            if name not in spared and getattr(self, name) != value:
                 raise DivulgeError.of(name, f"be left out with a {beside}", "it", "given")
 
     def _check_chain(self) -> None:
@@ -253,10 +287,10 @@ class Release(Request):
         if not (self.rows_per_person or 1) > 1:
             raise DivulgeError.of("chain", "come with several rows of a person", "their number",
                                   str(self.rows_per_person or 1), "--person C --rows-per-person N")  # fmt: skip
-        for name in ("protocol", "grid", "protect"):
+        for name in ("protocol", "protect"):
             if getattr(self, name) is not None:
                 raise DivulgeError.of("chain", f"be left out with {name}", "it", "given")
-        if len(self.columns) > 1:
+        if len(self.columns) > 1 and self.grid is None:
             raise DivulgeError.of("chain", "go with one column", "their number", str(len(self.columns)))
 
     def _check_protected(self) -> None:
@@ -279,8 +313,8 @@ class Release(Request):
 
     @property
     def about_distance(self) -> bool:
-        """Whether cells are laid over a region, and the guarantee is about their distance."""
-        return self.grid is not None or self.box is not None or self.quarters is not None
+        """Whether the guarantee is about a distance: of answers, or of cells that are laid over a region."""
+        return any(one is not None for one in (self.grid, self.box, self.quarters, self.distance))
 
     @property
     def kept(self) -> tuple[Guarantee, ...]:

@@ -23,6 +23,7 @@ from divulge.guarantees.kinds.tables import TABLES
 from divulge.measures.robust import L1Ball, LowerBounded
 from divulge.model.channel import Channel
 from divulge.model.entries import rational
+from divulge.model.metrics import written as metrics
 from divulge.model.metrics.metric import Metric
 from divulge.model.metrics.quantities import rate
 from divulge.model.prior import Prior
@@ -79,6 +80,8 @@ def written(value: Any, name: str, strict: bool = True) -> Any:
     if isinstance(value, Prior):
         shares = [str(p) if value.exact else float(p) for p in value.probabilities.tolist()]
         return {"secrets": list(value.secrets), "probabilities": shares}
+    if isinstance(value, Metric):
+        return metrics.as_data(value)
     if isinstance(value, Mapping):
         return {str(key): written(one, name, strict) for key, one in value.items()}
     given: Any = value
@@ -152,6 +155,8 @@ def read(value: Any) -> Any:
         return as_json.channel(io.BytesIO(json.dumps(value).encode()))
     if keys == {"secrets", "probabilities"}:
         return Prior(value["probabilities"], list(read(value["secrets"])))
+    if keys == metrics.KEYS:
+        return metrics.of_data(value)
     if keys == {"secrets", "least"}:
         return LowerBounded(list(read(value["secrets"])), _number(value["least"]))
     if keys == {"center", "radius"}:
@@ -189,8 +194,8 @@ def as_several(guarantee: Any, distances: bool = False) -> tuple[Guarantee, ...]
             raise DivulgeError.of("guarantee", "be about what is said of a person", "it", f"{one}, of groups", hint)
         if isinstance(one, MetricPrivacy) and not distances:
             hint = (
-                "grid='500m' and box=... (--grid, --box) move places, or numbers, by exact noise; or give a mechanism "
-                "alone, of dv.mechanisms or dv.design(...).channel, which check decides."
+                "grid='500m' and box=... (--grid, --box) move places, or numbers, by exact noise; distance=FILE "
+                "(--distance FILE) says how far answers of a list are apart."
             )
             raise DivulgeError.of("guarantee", "be without distances where no cells are laid", "it", str(one), hint)
     return read

@@ -270,7 +270,7 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
     engine, unit, delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks,
     limits
         As for `release`.
-    protocol, prefixes, grid, box, quarters : None
+    protocol, prefixes, grid, box, quarters, distance : None
         Reports, and places that are moved, are not previewed: their statement says how far they are off.
     by : str, optional
         A public column: the same for each of its values, with intervals that hold for all groups together.
@@ -316,9 +316,10 @@ def foresee(request: Any, source: Any = None, *, by: str | None = None, levels: 
 
 def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[float]) -> Preview:
     engine, null_as = request.engine, request.null_as
-    if request.protocol is not None or request.grid is not None or isinstance(request.mechanism, Protocol):
+    apart = next((name for name in ("grid", "distance", "protocol") if getattr(request, name) is not None), None)
+    if apart is not None or isinstance(request.mechanism, Protocol):
         raise DivulgeError.of(
-            "grid" if request.grid is not None else "protocol", "be left out of a preview", "it", "given",
+            apart or "protocol", "be left out of a preview", "it", "given",
             "the statement says how far estimates are off; dv.protocols.choose has all protocols side by side.",
         )  # fmt: skip
     choice = resolved(request, source)

@@ -104,6 +104,10 @@ def release(
         number, are snapped to a cell, moved by exact noise, clamped, and go out as the middle of a cell.
     quarters : table or its file, list of [name, latitude, longitude, people], optional
         Who lives where, which is public: the statement says what a point makes of each quarter.
+    distance : Metric, its file, "line" or "grid:WxH:STEP", optional
+        With a guarantee such as "metric=1/step": how far the answers of the column are from each other, which is
+        public and lists them. The mechanism of least mean distance that is fit for the purpose is taken: of near
+        answers one stands for another, of far ones hardly.
     chain : Channel, array_like or file of P(next answer | answer), optional
         With `rows_per_person`: how one row of a person follows another, which is public; the first is as `prior` says,
         or any answer. The statement says what all of them together tell of one.
@@ -352,7 +356,7 @@ def _prepared(source: Any, request: Release) -> _Prepared:
         warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
         purpose=request.purpose,
-        asked=() if chosen.about or request.grid is not None else tuple(_as_json(one) for one in request.kept),
+        asked=() if chosen.about or request.about_distance else tuple(_as_json(one) for one in request.kept),
         protects=whose.protects, answers=_answers(request, answers, chosen), about=chosen.about,
         chain=followed(request, chosen.mechanisms[0]),
     )  # fmt: skip
@@ -363,7 +367,7 @@ def _answers(request: Release, answers: Answers | None, chosen: Chosen) -> dict[
     """Return where the list of answers is from: a list, mechanism or prior, or the table itself."""
     if answers is not None:
         return answers.to_dict()
-    if request.grid is not None:
+    if request.about_distance:
         return {"from": "list"}
     oracles = [one for one in chosen.mechanisms if isinstance(one, FrequencyOracle)]
     if oracles:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,8 @@ from divulge.app import figures, work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
+from divulge.errors import DivulgeError
+from divulge.model.metrics.geography import Box
 from divulge.model.metrics.quantities import quantity
 from divulge.releasing.request import MOST_ROWS
 
@@ -17,6 +20,8 @@ ASKED = {
     "person": "", "rows": "6",
 }  # fmt: skip
 """What is asked at first: how far apart places are that odds of at most so much tell apart, cells, region, people."""
+_BELOW = 1 - 1e-8
+"""More than what rounding may add to the odds that the page shows."""
 REGION = ("south", "west", "north", "east")
 _CALLED = {"lat": re.compile(r"lat", re.IGNORECASE), "lon": re.compile(r"lon|lng", re.IGNORECASE)}
 
@@ -35,7 +40,7 @@ def current(session: Session) -> dict[str, Any]:
 def arguments(session: Session) -> dict[str, Any]:
     """Return the options of `release`."""
     asked = current(session)
-    rate = rate_for(float(asked["odds"]), float(asked["far"]), asked["grid"])
+    rate = rate_for(float(asked["odds"]), float(asked["far"]), asked["grid"], [asked[side] for side in REGION])
     whose: dict[str, Any] = {"per_row": True}
     if asked["whose"] == "some":
         whose = {"person": asked["person"], "rows_per_person": int(asked["rows"])}
@@ -43,17 +48,24 @@ def arguments(session: Session) -> dict[str, Any]:
             "box": ",".join(asked[side] for side in REGION), **whose}  # fmt: skip
 
 
-def rate_for(odds: float, far: float, grid: str) -> Fraction:
-    """Return the rate per km that keeps odds between places so far apart: their cells are a diagonal farther at most.
+def rate_for(odds: float, far: float, grid: str, box: Sequence[Any]) -> Fraction:
+    """Return the rate per km that keeps odds between places so far apart.
+
+    They are a little farther apart on the flat map of the region, and their cells by up to a diagonal more.
 
     Examples
     --------
-    >>> float(rate_for(3, 1, "1m")), float(rate_for(3, 1, "1km"))
-    (1.09706, 0.45506)
+    >>> town = (48.7, 2.1, 49, 2.6)
+    >>> float(rate_for(3, 1, "1m", town)), float(rate_for(3, 1, "1km", town))
+    (1.093769, 0.454492)
     """
     side, unit = quantity(grid, "grid")
-    apart = far + (math.sqrt(2) * float(side) if unit == "km" else 0.0)  # other units are refused by the release
-    return Fraction(math.floor(math.log(odds) / apart * 1e6), 10**6)
+    try:
+        flat = Box.of(box).stretched
+    except DivulgeError:  # the release refuses it, and says why
+        flat = 1.0
+    apart = far * flat + (math.sqrt(2) * float(side) if unit == "km" else 0.0)  # other units are refused there too
+    return Fraction(math.floor(math.log(odds) / apart * _BELOW * 1e6), 10**6)
 
 
 def _ready(pages: Any, request: Any, *, whole: bool = True) -> Session:

@@ -18,8 +18,9 @@ class Payoffs:
     secrets: list[Hashable] | None
 
 
-def read_payoffs(path: PathLike) -> Payoffs:
-    """Return the payoffs in a CSV file (header = secrets, first column = actions) or a JSON object.
+def read_payoffs(path: PathLike, argument: str = "--gain") -> Payoffs:
+    """Return the payoffs in a CSV file (header = secrets, first column = actions) or a JSON object, which `argument`
+    named.
 
     JSON has the keys "matrix" (actions x secrets) and, if wanted, "actions" and "secrets". Fractions such as "1/3" are
     exact.
@@ -36,19 +37,19 @@ def read_payoffs(path: PathLike) -> Payoffs:
     """
     with opened(path) as stream:
         if name_of(path).lower().endswith(".json"):
-            return _of_object(as_json.document(stream))
+            return _of_object(as_json.document(stream), argument)
         lines = list(as_csv.rows(stream))
     if len(lines) < 2 or len(lines[0]) < 2:
-        raise DivulgeError("`--gain` must have a header of secrets and a line for each action; it has too few.")
+        raise DivulgeError(f"`{argument}` must have a header of labels and a line for each of them; it has too few.")
     header, *body = lines
     return Payoffs([row[1:] for row in body], [row[0] for row in body], list(header[1:]))
 
 
-def _of_object(found: Any) -> Payoffs:
+def _of_object(found: Any, argument: str) -> Payoffs:
     if not isinstance(found, dict) or not isinstance(found.get("matrix"), list):
-        raise DivulgeError('`--gain` must be an object with a list of rows under the key "matrix"; it is none.')
+        raise DivulgeError(f'`{argument}` must be an object with a list of rows under the key "matrix"; it is none.')
     labels = {axis: found.get(axis) for axis in ("actions", "secrets")}
     for axis, letters in labels.items():
         if letters is not None and not isinstance(letters, list):
-            raise DivulgeError.of("--gain", f'have a list of labels under "{axis}"', "it", "something else")
+            raise DivulgeError.of(argument, f'have a list of labels under "{axis}"', "it", "something else")
     return Payoffs(found["matrix"], labels["actions"], labels["secrets"])

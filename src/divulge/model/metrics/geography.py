@@ -15,6 +15,9 @@ EARTH = 6371.0088
 _FARTHEST_OFF = 0.01
 """Projected distances are off by no more than this share from those along great circles."""
 
+_ROUNDING = 1e-12
+"""More than the rounding of a few cosines."""
+
 
 def projected(lat: Any, lon: Any) -> np.ndarray:
     """Return points in km, shape (N, 2), of latitudes and longitudes in degrees, about their middle.
@@ -101,6 +104,40 @@ class Box:
         """Kilometers of a degree along and up, at the middle latitude."""
         degree = EARTH * math.pi / 180
         return degree * math.cos(math.radians((self.south + self.north) / 2)), degree
+
+    @property
+    def stretched(self) -> float:
+        """How much longer a distance is on the flat map than along the great circle, at most.
+
+        A great circle between two places of the box bends toward the pole, as far as that between its corners: to the
+        latitude whose tangent is that of the corner over the cosine of half the width. A parallel there is shown longer
+        by the cosine of the middle latitude over its own.
+
+        Examples
+        --------
+        >>> round(Box.of((48.7, 2.1, 49.0, 2.6)).stretched, 4)
+        1.003
+        """
+        far = math.radians(max(abs(self.south), abs(self.north)))
+        bent = math.atan2(math.sin(far), math.cos(far) * math.cos(math.radians(min(self.width, 180.0) / 2)))
+        middle = math.cos(math.radians((self.south + self.north) / 2))
+        return max(1.0, middle / math.cos(bent)) * (1 + _ROUNDING)
+
+    @property
+    def shrunk(self) -> float:
+        """How much longer a distance is along the great circle than on the flat map, at most.
+
+        No longer than the straight line of the flat map, whose parallels are shown shorter by the cosine of the middle
+        latitude over that nearest to the equator.
+
+        Examples
+        --------
+        >>> round(Box.of((48.7, 2.1, 49.0, 2.6)).shrunk, 4)
+        1.003
+        """
+        near = 0.0 if self.south <= 0 <= self.north else min(abs(self.south), abs(self.north))
+        middle = math.cos(math.radians((self.south + self.north) / 2))
+        return max(1.0, math.cos(math.radians(near)) / middle) * (1 + _ROUNDING)
 
     def size(self, step: Fraction) -> tuple[int, int]:
         """Return how many cells of `step` km there are along and up."""

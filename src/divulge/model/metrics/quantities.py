@@ -1,6 +1,7 @@
 """Lengths and times in text: 500m is half a kilometer, 1/km a rate; lengths are kept in km, times in h."""
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -73,3 +74,25 @@ def per_unit(text: str, unit: str) -> Any:
             "it", repr(text), "metrics take a unit: Metric.grid(3, 3, step='500m'), Metric.line(values, unit='h').",
         )  # fmt: skip
     return Fraction(parse(written, lambda: "`epsilon` must be a number; it is")) * times
+
+
+def unit_of_rates(guarantees: Iterable[Any], argument: str) -> str:
+    """Return what guarantees such as "metric=1/step" are per: the unit of distances that have none of their own.
+
+    A unit that is kept in another one is refused: whether numbers are in meters or in km is not to be guessed.
+
+    Examples
+    --------
+    >>> unit_of_rates(["ldp=1", "metric=1/step"], "guarantee"), unit_of_rates(["metric=1"], "guarantee")
+    ('step', '')
+    """
+    for text in guarantees:
+        if isinstance(text, str) and text.partition("=")[0].strip() == "metric":
+            found = _RATE.fullmatch(text.partition("=")[2])
+            unit = "" if found is None else found[2] or ""
+            kept, size = KEPT_IN.get(unit, (unit, Fraction(1)))
+            if size != 1:
+                must = f"be per {kept} where the distances are numbers alone"
+                raise DivulgeError.of(argument, must, "it", repr(text), f"distances have to be in {kept} then.")
+            return unit
+    return ""

@@ -19,6 +19,7 @@ from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
 from divulge.model.labels import key_of
+from divulge.model.metrics.written import as_data, of_data
 from divulge.model.prior import Prior
 from divulge.model.shown import at_most, promised
 from divulge.protocols.protocol import Protocol
@@ -26,7 +27,7 @@ from divulge.releasing.column import Release
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
-from divulge.releasing.planning import protecting
+from divulge.releasing.planning import protecting, spacing
 from divulge.releasing.planning.about import sentences
 from divulge.releasing.planning.assumed import Assumed, assumption, level_reached, positive
 from divulge.releasing.planning.believed import believed
@@ -77,6 +78,8 @@ def choose(source: Any, choice: Release, *, count: bool = False) -> Chosen:
         return Chosen((oracle_for(choice),), counts={})
     if choice.grid is not None:
         return Chosen((noise_for(choice),), counts={})
+    if choice.distance is not None:
+        return _about_distance(choice)
     if choice.protect is not None:
         return _protecting(source, choice)
     if choice.mechanism is not None and not isinstance(choice.mechanism, str):
@@ -106,6 +109,22 @@ def _protecting(source: Any, choice: Release) -> Chosen:
     found = _described([mechanism], choice, counts)
     names = ", ".join(map(repr, choice.columns))
     return replace(found, notes=(*sentences(told_of, names), *notes, *found.notes), about=told_of)
+
+
+def _about_distance(choice: Release) -> Chosen:
+    """Return the mechanism of least mean distance that keeps a rate about the distances of answers."""
+    promise = spacing.promise_of(choice)
+    if not (choice.prior in (None, "uniform") or isinstance(choice.prior, Prior)):
+        must = "be one prior, its file or uniform, with distances"
+        raise DivulgeError.of("prior", must, "it", repr(choice.prior)[:60])
+    labels = promise.metric.labels
+    assumed = assumption(choice.prior, dict.fromkeys(labels, 1), False).aligned(labels, "the distances")
+    assert assumed.prior is not None
+    channel, notes = spacing.best(choice, promise, assumed.prior)
+    recorded = replace(promise, metric=of_data(as_data(promise.metric)))  # as a receipt has it, so that both are equal
+    made = replace(certified(choice.columns, channel, assumed), promise=recorded)
+    found = _described([made], choice, None)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def _given(source: Any, choice: Release, count: bool) -> Chosen:

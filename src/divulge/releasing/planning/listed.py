@@ -18,6 +18,7 @@ from divulge.files.tables.source import Source
 from divulge.files.tables.table import OPENERS, open_table
 from divulge.files.tables.values import values_of
 from divulge.model.labels import key_of, label_of, text_of
+from divulge.model.metrics.metric import Metric
 from divulge.releasing.column import Release
 from divulge.releasing.drawing.coding import Alphabet, components, dictionary_of, finder
 
@@ -170,6 +171,8 @@ def _named(request: Release) -> dict[str, tuple[str, ...]]:
     """Return the answers that a mechanism or a prior names, by column."""
     known: Any = getattr(request.mechanism, "channel", request.mechanism)
     known = known if hasattr(known, "secrets") else request.prior
+    if isinstance(request.distance, Metric):
+        return {request.columns[0]: tuple(str(text_of(label)) for label in request.distance.labels)}
     if not hasattr(known, "secrets"):
         raise DivulgeError.of("other", "come with the answers that there can be (values=, --values), or with a "
                               "mechanism or prior that names them", "it", "alone")  # fmt: skip

@@ -8,8 +8,10 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
+from divulge.files.distances import metric_of
 from divulge.files.opening import divided
 from divulge.files.tables.table import open_table
+from divulge.model.metrics.metric import Metric
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.planning import protecting
@@ -61,6 +63,16 @@ def prior_in(given: Any, mechanism: Any, source: Any, columns: Sequence[str], ar
     return read_prior(path, None if mechanism is None or isinstance(mechanism, str) else mechanism)
 
 
+def distance_in(request: Release, values: Any) -> Metric | None:
+    """Return the metric that a request names, in the unit of its rate."""
+    given = request.distance
+    if given is None or isinstance(given, Metric):
+        return given
+    labels = None if values is None else tuple(values[request.columns[0]])
+    (promise,) = request.guarantee
+    return metric_of(os.fspath(given), labels, promise.metric.unit)
+
+
 def resolved(request: Release, source: Any) -> Release:
     """Return the request with the mechanism and the prior of files in the place of their names."""
     mechanism = mechanism_in(request.mechanism)
@@ -70,4 +82,6 @@ def resolved(request: Release, source: Any) -> Release:
     if isinstance(request.protect, (str, os.PathLike)) and not by_spark(source, request.engine):
         law = protecting.law_in(request.protect, open_table(source), request.columns)
         request = replace(request, protect=law)
-    return replace(request, mechanism=mechanism, prior=prior, values=values)
+    distance = distance_in(request, values)
+    values = None if distance is not None else values  # its places are the answers
+    return replace(request, mechanism=mechanism, prior=prior, values=values, distance=distance)

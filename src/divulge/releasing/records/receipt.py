@@ -428,10 +428,12 @@ class Receipt(Record):
 
 
 def _followed(found: Any, parts: Sequence[Ran]) -> Following | None:
-    """Return the model of the rows of a person, which goes with one matrix."""
+    """Return the model of the rows of a person, which goes with one matrix, or with noise on few cells."""
     if found is None:
         return None
     (only,) = parts
+    if isinstance(only, MetricNoise):
+        return Following.from_dict(found, len(only.numbered), only.times)
     if not isinstance(only, Mechanism):
         raise DivulgeError.of("chain", "go with a matrix", "it", "given without one")
     return Following.from_dict(found, len(only.channel.secrets), only.times)

@@ -21,6 +21,7 @@ from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements import placed
+from divulge.reporting.statements.promised import distances_of
 from divulge.reporting.statements.reported import book_column, book_texts
 from divulge.reporting.statements.statistics import note_text, reading, summary, using
 from divulge.reporting.statements.telling import before_use
@@ -116,6 +117,7 @@ def _column(receipt: Receipt, mechanism: Any, voice: Voice) -> dict[str, Any]:
             "matrix": matrix.tolist(),
             "reads": plain(voice.say("book_reads")),
         },
+        **({} if mechanism.promise is None else {"distance": distances_of(mechanism.promise)}),
         "estimate": _estimator(receipt, mechanism, matrix, voice),
     }
 
@@ -292,7 +294,7 @@ def _section(receipt: Receipt, mechanism: Any, voice: Voice) -> list[str]:
     lines = [f"## {names}", "", _marked(about), ""]
     for j, one in enumerate(described(mechanism)):
         lines.append(f"- **{_safe(one['outcome'])}**: {_marked(_meaning(one, channel.outcomes[j], known, voice))}")
-    lines.append("")
+    lines += ["", *([] if mechanism.promise is None else [_marked(voice.say("book_spaced")), ""])]
     if receipt.null_as is not None:
         lines += [_marked(voice.say("book_missing", label=Label(str_of(receipt.null_as)))), ""]
     if len(matrix) <= MOST_TABLED and matrix.shape[1] <= 2 * MOST_TABLED:

@@ -10,7 +10,7 @@ from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.ran.quarters import beliefs
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements import telling
-from divulge.reporting.statements.facts import USELESS, WithoutMatrix
+from divulge.reporting.statements.facts import USELESS, WithoutMatrix, exp
 from divulge.reporting.statements.parts import Grid, Head, Map, Para, Part
 from divulge.reporting.statements.promised import times
 from divulge.reporting.statements.voice import Label, Text, Voice, plain
@@ -34,15 +34,26 @@ class PlaceFacts(WithoutMatrix):
         return self.mechanism.rate * self.mechanism.times
 
     def odds(self, distance: Fraction, more: int = 1) -> float:
-        """Return by how much odds between two true ones so far apart change: their cells are up to a diagonal farther
-        apart."""
-        snapped = float(distance) + float(self.mechanism.step) * (math.sqrt(2) if self.mechanism.box else 1)
-        return math.exp(min(float(self.total) * more * snapped, 700.0))
+        """Return by how much odds between two true ones so far apart change at most.
 
-    @property
-    def unit_odds(self) -> float:
-        """Odds between two cells that are 1 apart."""
-        return math.exp(min(float(self.total), 700.0))
+        Places are a little farther apart on the flat map than on the globe, and their cells by up to a diagonal more.
+        """
+        noise = self.mechanism
+        flat, across = (1.0, 1.0) if noise.box is None else (noise.box.stretched, math.sqrt(2))
+        return self._changed(float(distance) * flat + float(noise.step) * across, more)
+
+    def unit_odds(self, draws: int | None = None) -> float:
+        """Return odds between two cells whose middles are 1 apart, by all draws of a person or by so many."""
+        flat = 1.0 if self.mechanism.box is None else self.mechanism.box.stretched
+        return self._changed(flat, Fraction(draws or self.mechanism.times, self.mechanism.times))
+
+    def _changed(self, distance: float, share: Fraction | int) -> float:
+        """Return e^(rate distance) for a share of all draws, raised by the rounding of numbers to cells."""
+        return math.exp(min(float(self.total) * float(share) * distance * (1 + _ROUNDING), 700.0))
+
+
+_ROUNDING = 1e-9
+"""Numbers are counted into cells in doubles, which move the border of a cell by less than this share of a region."""
 
 
 def of_columns(receipt: Receipt, noise: MetricNoise, voice: Voice) -> list[Part]:
@@ -81,7 +92,7 @@ def _what(facts: PlaceFacts, voice: Voice) -> Text:
 
 def _promise(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
     noise = facts.mechanism
-    said = voice.say("places_promise", what=_what(facts, voice), times=times(voice, facts.unit_odds),
+    said = voice.say("places_promise", what=_what(facts, voice), times=times(voice, facts.unit_odds()),
                      distance=_long(voice, noise, 1.0))  # fmt: skip
     found: list[Part] = [Head(voice.say("asked")), Para(said, "lead")]
     if facts.factor >= USELESS:
@@ -91,7 +102,10 @@ def _promise(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
         found.append(Para(voice.say("whose_once")))
     elif most is not None:
         found.append(Para(voice.say("rows_places", most=voice.number(most, 0))))
-        found += _trace(facts, voice)
+        found += [*_trace(facts, voice), *_followed(facts, receipt, voice)]
+    else:
+        two, six = (times(voice, facts.unit_odds(draws)) for draws in (2, 6))
+        found.append(Para(voice.say("whose_places", two=two, six=six, distance=_long(voice, noise, 1.0))))
     return [*found, Para(voice.say("exceptions"))]
 
 
@@ -100,10 +114,20 @@ def _trace(facts: PlaceFacts, voice: Voice) -> list[Part]:
     noise = facts.mechanism
     if noise.times == 1:
         return []
-    once = math.exp(min(float(noise.rate), 700.0))
-    said = voice.say("trace_places", most=voice.number(noise.times, 0), once=times(voice, once),
-                     times=times(voice, facts.unit_odds), distance=_long(voice, noise, 1.0))  # fmt: skip
+    said = voice.say("trace_places", most=voice.number(noise.times, 0), once=times(voice, facts.unit_odds(1)),
+                     times=times(voice, facts.unit_odds()), distance=_long(voice, noise, 1.0))  # fmt: skip
     return [Para(said)]
+
+
+def _followed(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what all points of a person say of one, where a model says how cells follow each other."""
+    if receipt.chain is None:
+        return []
+    most, found = facts.mechanism.times, receipt.chain.leakage(facts.mechanism.matrix, facts.mechanism.times)
+    if not exp(found.ldp) < USELESS:
+        return [Para(voice.say("followed_void", most=voice.number(most, 0)))]
+    said = {name: times(voice, exp(level)) for name, level in (("odds", found.ldp), ("rise", found.pml))}
+    return [Para(voice.say("followed_places", most=voice.number(most, 0), **said))]
 
 
 def _corner(voice: Voice, noise: MetricNoise, first: bool) -> str:
@@ -183,13 +207,22 @@ def _count(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 
 def _second(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
-    said = voice.say("second_places", distance=_long(voice, facts.mechanism, 1.0),
-                     times=times(voice, facts.unit_odds), twice=times(voice, facts.unit_odds**2))  # fmt: skip
+    once, twice = (times(voice, facts.odds(Fraction(1), releases)) for releases in (1, 2))
+    said = voice.say("second_places", distance=_long(voice, facts.mechanism, 1.0), times=once, twice=twice)
     return [Head(voice.say("q_second")), Para(said)]
 
 
 def _risk(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
-    return [Head(voice.say("q_risk")), Para(voice.say("risk_places"))]
+    return [Head(voice.say("q_risk")), Para(voice.say("risk_places")), *_mean(facts, voice)]
+
+
+def _mean(facts: PlaceFacts, voice: Voice) -> list[Part]:
+    """Return how near all points of a person come to where they always are."""
+    noise = facts.mechanism
+    if noise.times == 1:
+        return []
+    small, large = (_long(voice, noise, size) for size in noise.radii_of_mean(noise.times))
+    return [Para(voice.say(_named(facts, "mean_places"), most=voice.number(noise.times, 0), small=small, large=large))]
 
 
 def _worried(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
@@ -208,12 +241,14 @@ def _technical(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 def book_column(receipt: Receipt, noise: MetricNoise, voice: Voice) -> dict[str, Any]:
     """Return what the codebook for programs says of columns that were moved."""
+    trace = {"rows": noise.times, "circles_of_mean": list(noise.radii_of_mean(noise.times))}
     return {
         "names": list(receipt.names_of(noise)),
         "about": list(noise.columns),
         "missing_is": None if receipt.null_as is None else str_of(receipt.null_as),
         "metric": noise.to_dict()["metric"],
         "circles": list(noise.radii),
+        **({} if noise.times == 1 else {"trace": trace}),
         "means": plain(book_text(receipt, noise, voice)),
     }
 
@@ -221,5 +256,9 @@ def book_column(receipt: Receipt, noise: MetricNoise, voice: Voice) -> dict[str,
 def book_text(receipt: Receipt, noise: MetricNoise, voice: Voice) -> Text:
     """Return what the codebook for readers says of columns that were moved."""
     facts = PlaceFacts(noise, receipt.rows)
-    return voice.say("book_places", columns=voice.listed(list(noise.columns)),
+    said = voice.say("book_places", columns=voice.listed(list(noise.columns)),
                      step=_long(voice, noise, float(noise.step)), **_circles(facts, voice))  # fmt: skip
+    if noise.times == 1:
+        return said
+    small, large = (_long(voice, noise, size) for size in noise.radii_of_mean(noise.times))
+    return (*said, " ", *voice.say("book_trace", most=voice.number(noise.times, 0), small=small, large=large))

@@ -7,8 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from divulge.guarantees.catalog import kind_named
+from divulge.guarantees.kinds.metric import MetricPrivacy
+from divulge.releasing.planning.naming import str_of
+from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.reporting.statements.facts import USELESS, Facts, exp
-from divulge.reporting.statements.voice import BASE, Text, Voice, placeholders
+from divulge.reporting.statements.parts import Grid, Para, Part
+from divulge.reporting.statements.voice import BASE, Label, Text, Voice, placeholders
 
 _CLOSE = 1e-12
 """What a float may be off by, of itself."""
@@ -104,3 +108,55 @@ def typed(asked: Mapping[str, Any]) -> str:
         for name, value in asked.items() if name != "kind"
     }  # fmt: skip
     return str(kind_named(str(asked["kind"]))(**numbers))
+
+
+MOST_SPACED = 12
+"""So many answers are shown, each with two others."""
+
+
+def about_distance(mechanism: Mechanism, kept: MetricPrivacy, voice: Voice) -> list[Part]:
+    """Return the promise about distances, and what it comes to for the nearest and the farthest answer of each."""
+    metric, rate = kept.metric, Fraction(kept.epsilon) * mechanism.times
+    said = voice.say("spaced_promise", times=_odds_at(voice, rate, 1.0), distance=_long(voice, metric.unit, 1.0))
+    found: list[Part] = [Para(said, "lead")]
+    if mechanism.times > 1:
+        found.append(Para(voice.say("spaced_all")))
+    rows: list[tuple[Text, ...]] = []
+    for i in range(min(len(metric), MOST_SPACED)):
+        apart = metric.matrix[i]
+        others = sorted((j for j in range(len(metric)) if j != i), key=lambda j: (apart[j], j))
+        for j in dict.fromkeys((others[0], others[-1])):
+            far = float(apart[j])
+            rows.append(((Label(str_of(metric.labels[i])),), (Label(str_of(metric.labels[j])),),
+                         (_long(voice, metric.unit, far),), _change(voice, rate, far)))  # fmt: skip
+    header = tuple(voice.say(name) for name in ("t_true_answer", "t_other_answer", "t_far", "t_odds"))
+    note = voice.say("more", count=voice.number(len(metric) - MOST_SPACED, 0)) if len(metric) > MOST_SPACED else ()
+    found += [Para(voice.say("spaced_nearest")), Grid(header, tuple(rows), (0, 1))]
+    return [*found, Para(("… ", *note))] if note else found
+
+
+def _odds_at(voice: Voice, rate: Fraction, distance: float) -> str:
+    return times(voice, math.exp(min(float(rate) * distance, 700.0)))
+
+
+def _change(voice: Voice, rate: Fraction, distance: float) -> Text:
+    """Return by how much odds change at most, or that they have no useful bound."""
+    useful = math.exp(min(float(rate) * distance, 700.0)) < USELESS
+    return (_odds_at(voice, rate, distance),) if useful else voice.say("t_unbounded")
+
+
+def _long(voice: Voice, unit: str, length: float) -> str:
+    """Return a distance with its unit; digits beyond the fourth are cut off."""
+    return f"{voice.number(length, 4) if length != round(length) else voice.number(length, 0)} {unit}".rstrip()
+
+
+def technical_distance(kept: MetricPrivacy, voice: Voice) -> Part:
+    """Return the rate of each draw in technical words."""
+    return Para(voice.say("technical_spaced", rate=f"{Fraction(kept.epsilon)} / {kept.metric.unit}".rstrip(" /")))
+
+
+def distances_of(kept: MetricPrivacy) -> dict[str, Any]:
+    """Return what the codebook for programs says of distances."""
+    metric = kept.metric
+    return {"rate": str(Fraction(kept.epsilon)), "unit": metric.unit, "places": list(map(str_of, metric.labels)),
+            "matrix": metric.matrix.tolist()}  # fmt: skip

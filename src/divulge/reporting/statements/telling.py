@@ -13,7 +13,7 @@ from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements.facts import USELESS, Facts, exp
 from divulge.reporting.statements.parts import Grid, Head, Para, Part, People
-from divulge.reporting.statements.promised import assumption, promised, times, typed
+from divulge.reporting.statements.promised import about_distance, assumption, promised, technical_distance, times, typed
 from divulge.reporting.statements.promised import chance as chance_of
 from divulge.reporting.statements.voice import BASE, Label, Text, Voice
 
@@ -148,6 +148,8 @@ def promise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     found: list[Part] = [Head(voice.say("asked"))]
     if receipt.asked:
         found += [Para(promised(asked, facts, voice), "lead") for asked in receipt.asked]
+    elif facts.mechanism.promise is not None:
+        found += about_distance(facts.mechanism, facts.mechanism.promise, voice)
     else:
         whose = voice.say("promise_none" if receipt.about is None else "promise_other", **_other(receipt, voice))
         name = "_".join(filter(None, ("kept", _bounded(facts))))
@@ -486,6 +488,7 @@ def technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     if receipt.asked:
         found.append(Para(voice.say("technical_typed", typed=", ".join(map(typed, receipt.asked)))))
     if isinstance(facts.mechanism, Mechanism):
+        found += [] if facts.mechanism.promise is None else [technical_distance(facts.mechanism.promise, voice)]
         found.append(Para(voice.say("technical_once" if receipt.protects.get("one_answer") else "technical")))
     if bounds:
         found.append(Para(voice.say("technical_numbers", numbers=numbers)))

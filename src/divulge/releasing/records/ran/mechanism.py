@@ -11,14 +11,16 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.files.forms import Form, Some, fits, label, level, share, whole
+from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.measures.robust import ConvexHull
-from divulge.model.entries import frozen
+from divulge.model.entries import frozen, rational
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
+from divulge.model.metrics import written as metrics
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.releasing.planning.assumed import SOURCES, Assumed
-from divulge.releasing.records.levels import levels, refuse_levels
+from divulge.releasing.records.levels import contradiction, levels, refuse_levels
 from divulge.releasing.records.promised import Spent, added, up
 
 HEAD: Form = {
@@ -36,6 +38,16 @@ MECHANISM: Form = HEAD | {
     "weights": Some(Some(whole)),
     "secrets": Some(label),
     "outcomes": Some(label),
+    "distance?": {
+        "rate": str,
+        "metric": {
+            "places": Some(label),
+            "unit": str,
+            "squared": bool,
+            "lengths": Some(str),
+            "which": Some(Some(whole)),
+        },
+    },
 }
 """What a matrix on record is made of; labels, weights and probabilities are checked where they come together."""
 
@@ -48,6 +60,7 @@ class Ran(Record, ABC):
     guarantees: Mapping[str, float]
     times: int
     person: str | None
+    promise: "MetricPrivacy | None" = None
 
     @property
     def prior(self) -> Prior | None:
@@ -147,6 +160,8 @@ class Mechanism(Ran):
         So many draws, of answers that may differ, are about one person.
     person : str or None
         The column whose people these are; None where it is about a row, or none names them.
+    promise : MetricPrivacy or None
+        The rate per distance of its secrets that each draw keeps, where it was asked for.
     """
 
     columns: tuple[str, ...]
@@ -155,6 +170,7 @@ class Mechanism(Ran):
     guarantees: Mapping[str, float]
     times: int = 1
     person: str | None = None
+    promise: MetricPrivacy | None = None
 
     @property
     def computed(self) -> dict[str, float]:
@@ -182,6 +198,16 @@ class Mechanism(Ran):
             "outcomes": [written_label(y) for y in self.channel.outcomes],
             "bits": self.channel.bits,
             "weights": self.channel.weights.tolist(),
+            **(
+                {}
+                if self.promise is None
+                else {
+                    "distance": {
+                        "rate": str(Fraction(self.promise.epsilon)),
+                        "metric": metrics.as_data(self.promise.metric),
+                    }
+                }
+            ),
         }
 
     @classmethod
@@ -194,8 +220,12 @@ class Mechanism(Ran):
             frozen(np.array(found["weights"], dtype=np.int64)), found["bits"], labels["secrets"], labels["outcomes"],
             found["rounded"],
         )  # fmt: skip
-        made = cls(channel=channel, **read_head(found))
+        promise = None if "distance" not in found else MetricPrivacy(
+            rational(found["distance"]["rate"]), metrics.of_data(found["distance"]["metric"]))  # fmt: skip
+        made = cls(channel=channel, promise=promise, **read_head(found))
         refuse_levels(made)
+        if promise is not None and not (verdict := promise.holds_for(channel.exact)).holds:
+            raise contradiction("the rate per distance", str(promise), str(verdict.measured))
         return made
 
 

@@ -13,10 +13,13 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.files.forms import Form, fits
 from divulge.model.entries import rational
+from divulge.model.mechanisms.planar import planar_geometric
 from divulge.model.metrics.geography import Box
+from divulge.model.metrics.metric import Metric
 from divulge.releasing.planning.assumed import Assumed
 from divulge.releasing.records.levels import refuse_levels
 from divulge.releasing.records.promised import Spent
+from divulge.releasing.records.ran.means import SHARES, mean_radii
 from divulge.releasing.records.ran.mechanism import HEAD, Ran, read_head
 from divulge.releasing.records.ran.quarters import Quarter, read_quarters
 
@@ -25,6 +28,9 @@ PLACED: Form = HEAD | {"metric": {"rate": str, "unit": str, "step": str, "region
 
 SUMMED = 50
 """With a rate times a step of 1/50 or more, shares of the lattice are added up; below, they are the plane's."""
+
+MOST_FOLLOWED = 25
+"""With a model of six cells that follow each other, and six rows, 12 cells take a second and 25 some."""
 
 FAR = 45.0
 """Beyond this over a, noise lies with a chance below e^-40."""
@@ -114,13 +120,49 @@ class MetricNoise(Ran):
     def radii(self) -> tuple[float, float]:
         """Distances from a published point within which the true place lies in 50, and in 95, of 100 cases, rounded up.
 
-        That of the noise, and of a place from the middle of its cell; moving to the border of the region only
-        shortens them.
+        That of the noise, and of a place from the middle of its cell, on the globe; moving to the border of the region
+        only shortens them.
         """
-        sizes = planar_radii(float(self.a)) if self.box is not None else line_radii(float(self.a))
+        return self._outward(planar_radii(float(self.a)) if self.box is not None else line_radii(float(self.a)))
+
+    def radii_of_mean(self, draws: int) -> tuple[float, float]:
+        """Return the same of the mean of so many points whose true place is one, far from the border of the region."""
+        return self._outward(mean_radii(float(self.a), draws, len(self.size)))
+
+    def _outward(self, sizes: tuple[float, float]) -> tuple[float, float]:
+        """Return radii in the unit of distances, from radii in cells about the middle of the true cell."""
+        side = float(self.step) * (1.0 if self.box is None else self.box.shrunk)
         snapped = math.sqrt(0.5) if self.box is not None else 0.5
-        small, large = ((size + snapped) * float(self.step) for size in sizes)
-        return small, large
+        return (sizes[0] + snapped) * side, (sizes[1] + snapped) * side
+
+    @property
+    def numbered(self) -> range:
+        """The numbers of the cells, from the south-west eastward; few enough for a model of how they follow each other.
+
+        Raises
+        ------
+        DivulgeError
+            When there are more than 25: the worst of all lists of points would take too long to find.
+        """
+        cells = math.prod(self.size)
+        if cells > MOST_FOLLOWED:
+            raise DivulgeError.of(
+                "chain", f"go with at most {MOST_FOLLOWED} cells", "their number", f"{cells:,}",
+                "take larger cells or a smaller region; without a model the rates of a person's rows add up.",
+            )  # fmt: skip
+        return range(cells)
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """P(cell that goes out | cell), shape (N, N) over the numbered cells, in doubles."""
+        a, n = float(self.a), len(self.numbered)
+        if self.box is not None:
+            return planar_geometric(Metric.grid(*self.size), a).floats
+        at = np.arange(n)
+        beyond = np.exp(-a * np.abs(at[:, None] - at[None, :])) / (1 + math.exp(-a))
+        inside = beyond * -math.expm1(-a)
+        inside[:, 0], inside[:, -1] = beyond[:, 0], beyond[:, -1]
+        return inside if n > 1 else np.ones((1, 1))
 
     def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
         """Return what JSON can hold of it."""
@@ -142,10 +184,6 @@ class MetricNoise(Ran):
                    quarters=read_quarters(metric.get("quarters", ())))  # fmt: skip
         refuse_levels(made)
         return made
-
-
-SHARES = (0.5, 0.95)
-"""Shares of noise that the circles hold."""
 
 
 def planar_radii(a: float) -> tuple[float, float]:

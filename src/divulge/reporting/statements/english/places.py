@@ -52,14 +52,29 @@ PLACES: dict[str, str] = {
         "cells cannot be counted.",
     "second_places":
         "It weakens the promise: rates add up. After a second release like this one of the same rows the odds between "
-        "two that are {distance} apart may have changed by {twice} times in place of {times} times.",
+        "two true ones that are {distance} apart may have changed by {twice} times in place of {times} times.",
+    "whose_places":
+        "It is about one row, as if each were another person. Rates add up: about a person with 2 rows the odds may "
+        "change by {two} times for each {distance} between two cells, with 6 rows by {six} times.",
+    "followed_places":
+        "Where somebody’s rows follow each other as the public model says, all {most} published points together "
+        "change nobody’s odds between two of its cells, in one of the rows, by more than {odds} times, and make none "
+        "of them more than {rise} times as likely as it was.",
     "rows_places":
         "Rows of one person add up too: {most} rows share the promise, and nobody has more.",
     "trace_places":
         "Seeing all rows of a person, nobody’s odds between two lists of cells for them change by more than {once} "
-        "times for each {distance} of their distances, added up row by row. A spot counts as often as it occurs: a "
-        "home that is in one of the rows by {once} times for each {distance} away from it, one that is in all {most} "
-        "by {times} times.",
+        "times for each {distance} between their middles, added up row by row. A cell counts as often as it occurs: "
+        "that of a home which is in one of the rows by {once} times for each {distance} from it to another cell, that "
+        "of one which is in all {most} by {times} times.",
+    "mean_places":
+        "The mean of the published points comes nearer than each of them. Of somebody who was in one spot in all "
+        "{most} rows, far from the edge of the region, it lies within {small} of that spot in half of all cases, and "
+        "within {large} in 95 of 100; whoever weighs the points better than a mean does may come nearer by a fifth.",
+    "mean_places_number":
+        "The mean of the published numbers comes nearer than each of them. Of somebody whose true number was the same "
+        "in all {most} rows, far from the ends of the region, it lies within {small} of it in half of all cases, and "
+        "within {large} in 95 of 100; whoever weighs the numbers better than a mean does may come nearer by a third.",
     "risk_places":
         "Whoever has few others around, and whoever has many rows: their points gather about where they often are.",
     "worried_places":
@@ -72,9 +87,25 @@ PLACES: dict[str, str] = {
     "places_planar": "planar geometric noise on the whole lattice",
     "places_line": "two-sided geometric noise",
     "technical_ldp": "Over the whole region that is local differential privacy of {ldp}, rounded up.",
+    "spaced_promise":
+        "The promise: seeing what is published, nobody’s odds between two true answers change by more than {times} "
+        "times for each {distance} that they are apart, whatever they knew before. Near ones are hard to tell apart, "
+        "far ones easy.",
+    "spaced_all": "It is what all rows of a person keep together: each has an equal share of the rate.",
+    "spaced_nearest": "For each true answer, the one that is nearest to it and the one that is farthest:",
+    "t_other_answer": "Another answer",
+    "t_far": "how far apart",
+    "technical_spaced":
+        "Each draw keeps a rate of {rate} about the distances that stand in the receipt, decided exactly.",
+    "t_unbounded": "no useful bound",
     "book_places":
         "{columns}, moved by chance. Each value is the middle of a cell of {step}; half of all true ones lie within "
         "{small}, and 95 of 100 within {large}.",
+    "book_trace":
+        "Of each person at most {most} rows went out, each moved at a share of the rate. Points of one person belong "
+        "together: the mean of {most} of them whose true one is the same lies within {small} of it in half of all "
+        "cases, and within {large} in 95 of 100.",
+    "book_spaced": "How far answers are apart, by which the promise goes, stands in the codebook for programs.",
     "book_places_use":
         "A published value is not the true one. Distances shorter than the circles say nothing; count in larger parts.",
 }  # fmt: skip
