@@ -139,7 +139,8 @@ def test_the_way_of_places_is_german(visit: Visit, tmp_path: Path) -> None:
     visit.upload(path)
     german(visit.get("places").text)
     asked = {"lat": "lat", "lon": "lon", "far": "0,5", "odds": "2,5", "grid": "100m", "whose": "some", "person": "Art",
-             "rows": "100", "south": "48,75", "west": "2,2", "north": "49", "east": "2,6"}  # fmt: skip
+             "rows": "100", "south": "48,75", "west": "2,2", "north": "49", "east": "2,6",
+             "quarters": "Mitte; 48,85; 2,35; 9000\nHof; 48,8; 2,3; 12"}  # fmt: skip
     german(visit.post("places", asked).text)
     german(visit.part("places/found"))
     visit.post("places/chosen")

@@ -8,6 +8,7 @@ import random
 import re
 import runpy
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from starlette.testclient import TestClient
 
 import divulge as dv
 from divulge.app.steps import places
+from divulge.model.metrics.geography import Box
+from divulge.releasing.records.ran.quarters import beliefs, read_quarters
 
 from .visits import Visit, running
 
@@ -117,7 +120,45 @@ def test_the_program_of_the_page_asks_for_the_same(
     assert again.protects == own.protects
 
 
+QUARTERS = "center; 48,85; 2,35; 9 000\neast\t48.86\t2.41\t900\nfarm; 48.72; 2.14; 12"
+"""As people type it, in two languages."""
+
+
+def test_what_a_point_says_of_quarters_stands_on_the_page(
+    client: TestClient, trips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit = begun(client, trips, quarters=QUARTERS, whose="some", person="who", rows="3")
+    page = visit.part("places/found")
+    known = [["center", 48.85, 2.35, 9000], ["east", 48.86, 2.41, 900], ["farm", 48.72, 2.14, 12]]
+    rate = places.rate_for(3, 1, "500m", (48.7, 2.1, 49, 2.6))
+    before, after = beliefs(read_quarters(known), Box.of((48.7, 2.1, 49, 2.6)), Fraction(1, 2), float(rate))
+    rows = re.findall(r'<th scope="row">(\w+)</th><td class="n">([\d.,]+)</td><td class="n">([\d.,]+)</td>', page)
+    assert sorted(name for name, _, _ in rows) == ["center", "east", "farm"]
+    rows = [(name, *(number.replace(",", "") for number in numbers)) for name, *numbers in rows]
+    for name, lives, seen in rows:
+        i = [one[0] for one in known].index(name)
+        assert 1000 * before[i] <= float(lives) <= 1000 * before[i] * 1.01
+        assert 1000 * after[i] <= float(seen) <= 1000 * after[i] * 1.01
+    farm = next(float(seen) / float(lives) for name, lives, seen in rows if name == "farm")
+    assert all(float(seen) / float(lives) <= farm for _, lives, seen in rows)
+    mean = float(re.findall(r"lies within ([\d.]+) km of it in half", words(page))[0])
+    assert mean < float(re.findall(r"within ([\d.]+) km of the point", words(page))[0])
+    visit.post("places/chosen")
+    assert "--quarters quarters.csv" in html.unescape(visit.part("asked/found"))
+    files = visit.papers(tmp_path, format="csv")
+    own = dv.Receipt.read(files["receipt.json"])
+    assert [one.to_list() for one in own.mechanisms[0].quarters] == known
+    assert "most surely" in " ".join(dv.statement(own).text().split())
+    (tmp_path / "trips.csv").write_bytes(trips.read_bytes())
+    (tmp_path / "quarters.csv").write_bytes(visit.get("paper/quarters.csv").content)
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(files["script"]))
+    assert dv.Receipt.read(tmp_path / "places_perturbed.receipt.json").mechanisms[0] == own.mechanisms[0]
+
+
 @pytest.mark.parametrize("wrong", [
+    {"quarters": "center; 48.85; 2.35"}, {"quarters": "center; x; 2.35; 1"}, {"quarters": "; 48.85; 2.35; 1"},
+    {"quarters": "center; 48.85; 2.35; many"}, {"quarters": "center; 48.85; 200; 1"},
     {"lat": "lng"}, {"lat": "kind"}, {"south": "x"}, {"south": ""}, {"east": "999"}, {"odds": "1"}, {"odds": "nan"},
     {"far": "0"}, {"whose": ""}, {"whose": "some", "person": "lat"}, {"whose": "some", "person": "who", "rows": "x"},
 ])  # fmt: skip

@@ -32,10 +32,11 @@ from divulge.releasing.planning.choosing import left
 from divulge.releasing.planning.listed import read_values
 from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.ran.placed import MetricNoise
+from divulge.releasing.records.ran.quarters import beliefs
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import expected
 from divulge.releasing.request import Request, run
-from divulge.reporting.statements.placed import APART, PlaceFacts
+from divulge.reporting.statements.placed import APART, MOST_QUARTERS, PlaceFacts
 from divulge.reporting.statements.voice import Voice
 from divulge.tables.assess import readable
 
@@ -392,10 +393,23 @@ def blur(progress: Progress, path: str, far: str, options: Mapping[str, Any]) ->
     odds = [(distance, facts.odds(distance)) for distance in (multiple * Fraction(far) for multiple in APART)]
     half, most = noise.radii
     return {
-        "half": half, "most": most, "times": noise.times, "rows": rows, "outside": outside, "true": found,
+        "half": half, "most": most, "times": noise.times, "quarters": _quarters(noise, facts),
+        "mean": None if noise.times == 1 else noise.radii_of_mean(noise.times),
+        "rows": rows, "outside": outside, "true": found,
         "moved": list(zip(*moved, strict=True)),
         "odds": [{"far": float(far), "factor": factor, "after": 100 * factor / (factor + 99)} for far, factor in odds],
     }  # fmt: skip
+
+
+def _quarters(noise: MetricNoise, facts: PlaceFacts) -> list[dict[str, Any]]:
+    """Return of 1,000 people how many live in a quarter, and the most that a point makes of it; the surest first."""
+    if not noise.quarters or noise.box is None:
+        return []
+    shares = beliefs(noise.quarters, noise.box, noise.step, float(facts.total))
+    named = [(one.name, *(1000 * float(share) for share in pair))
+             for one, pair in zip(noise.quarters, zip(*shares, strict=True), strict=True)]  # fmt: skip
+    surest = sorted(named, key=lambda row: -row[2])[:MOST_QUARTERS]
+    return [dict(zip(("name", "before", "after"), row, strict=True)) for row in surest]
 
 
 MOST_GROUPS = 1000

@@ -96,9 +96,9 @@ def _budget(form: Form, session: Session) -> str | None:
 
 def printed(asked: Request) -> dict[str, str]:
     """Return the request as a command and as a program."""
-    values = getattr(asked, "values", None)
-    if isinstance(values, str):  # which the visitor knows by its name
-        asked = replace(asked, values=Path(values).name)
+    for name in ("values", "quarters"):
+        if isinstance(given := getattr(asked, name, None), str):  # which the visitor knows by its name
+            asked = replace(asked, **{name: Path(given).name})
     return {"command": asked.command(), "script": asked.program()}
 
 

@@ -1,9 +1,12 @@
 """Step 3, places: latitude and longitude, each moved by chance, so that near places are hard to tell apart."""
 
+import csv
 import math
 import re
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from divulge.app import figures, work
@@ -17,9 +20,10 @@ from divulge.releasing.request import MOST_ROWS
 
 ASKED = {
     "far": "1", "odds": "3", "grid": "100m", "south": "", "west": "", "north": "", "east": "", "whose": "",
-    "person": "", "rows": "6",
+    "person": "", "rows": "6", "quarters": "",
 }  # fmt: skip
-"""What is asked at first: how far apart places are that odds of at most so much tell apart, cells, region, people."""
+"""What is asked at first: how far apart places are that odds of at most so much tell apart, cells, region, people, and
+who lives where."""
 _BELOW = 1 - 1e-8
 """More than what rounding may add to the odds that the page shows."""
 REGION = ("south", "west", "north", "east")
@@ -45,7 +49,8 @@ def arguments(session: Session) -> dict[str, Any]:
     if asked["whose"] == "some":
         whose = {"person": asked["person"], "rows_per_person": int(asked["rows"])}
     return {"column": [asked["lat"], asked["lon"]], "guarantee": f"metric={rate}/km", "grid": asked["grid"],
-            "box": ",".join(asked[side] for side in REGION), **whose}  # fmt: skip
+            "box": ",".join(asked[side] for side in REGION), **whose,
+            **({"quarters": str(asked["file"])} if asked.get("file") else {})}  # fmt: skip
 
 
 def rate_for(odds: float, far: float, grid: str, box: Sequence[Any]) -> Fraction:
@@ -101,7 +106,8 @@ async def take(pages: Any, request: Any) -> Any:
     session = _ready(pages, request, whole=False)
     known = [column["name"] for column in session.choices["data"]["columns"]]
     async with request.form(max_fields=MOST_FIELDS) as form:
-        given = {name: str(form.get(name) or "").strip()[:60] for name in ("lat", "lon", *ASKED)}
+        given: dict[str, Any] = {name: str(form.get(name) or "").strip()[:60] for name in ("lat", "lon", *ASKED)}
+        given["quarters"] = str(form.get("quarters") or "").strip()[:MOST_TYPED]
     if given["lat"] == given["lon"] or not {given["lat"], given["lon"]} <= set(numbers(session)):
         raise Refused(400, "Choose two columns of numbers: latitude and longitude.")
     given |= {name: _degrees(given[name]) for name in REGION}
@@ -116,18 +122,46 @@ async def take(pages: Any, request: Any) -> Any:
         or not given["rows"].isdecimal() or not 1 <= int(given["rows"][:7]) <= MOST_ROWS
     ):  # fmt: skip
         raise Refused(400, "Choose the column that says who, and say how many rows of a person count.")
+    if given["quarters"]:
+        given["file"] = _written(session, given)
     session.choices["places"] = given
     return pages.to(session, "places#moved")
 
 
-def _degrees(text: str) -> str:
+MOST_TYPED = 100_000
+"""So many characters of quarters can be typed."""
+
+
+def _written(session: Session, given: Mapping[str, Any]) -> Path:
+    """Write who lives where to a file of the session, as a request reads it."""
+    rows = [("quarter", given["lat"], given["lon"], "people")]
+    for line in filter(None, map(str.strip, given["quarters"].splitlines())):
+        parts = [part.strip() for part in line.split("\t" if "\t" in line else ";")]
+        if len(parts) != 4 or not parts[0]:
+            raise Refused(400, _LINE)
+        lat, lon = (_degrees(part, _LINE) for part in parts[1:3])
+        rows.append((parts[0], lat, lon, number_in(parts[3], _LINE)))
+    path = session.folder / secrets.token_hex(4) / "quarters.csv"
+    path.parent.mkdir(mode=0o700)
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+    return path
+
+
+_LINE = "Write one quarter a line: its name; latitude; longitude; people."
+
+
+_REGION = "Give the region in degrees: south, west, north, east."
+
+
+def _degrees(text: str, why: str = _REGION) -> str:
     """Return degrees as they are typed, with a decimal point: no sign stands between thousands there."""
     try:
         found = float(text.replace(",", "."))
     except ValueError:
         found = math.nan
     if not abs(found) <= 180:
-        raise Refused(400, "Give the region in degrees: south, west, north, east.")
+        raise Refused(400, why)
     return text.replace(",", ".")
 
 

@@ -97,8 +97,10 @@ def answer(pages: Any, request: Any) -> Any:
             known["papers"] = found["papers"] | programs.written(
                 Path(going["arguments"]["folder"]), going["printed"]["script"]
             )
-            if isinstance(going["arguments"]["asked"], Release) and going["arguments"]["asked"].values is not None:
-                known["papers"]["answers.json"] = str(going["arguments"]["asked"].values)
+            done = going["arguments"]["asked"]
+            for name, read in (("answers.json", "values"), ("quarters.csv", "quarters")):
+                if isinstance(done, Release) and getattr(done, read) is not None:
+                    known["papers"][name] = str(getattr(done, read))
         return {"found": found | {"what": going["what"]}, "public": PUBLIC, **going["printed"]}
 
     response = pages.part(session, "release", job, "_files.html", published)
