@@ -4,8 +4,12 @@ Scores with Laplace noise, members further up by epsilon, keep epsilon-DP of mem
 shown; at 1 and 3 the truth may be exceeded as seldom as the confidence of 95 % says. Beside the audits stand the ways
 of public implementations, written out here: the best of all thresholds or numbers of guesses at its own level (as ML
 Privacy Meter), and with a share of the risk for each (as jax-privacy).
+
+A second table is about guesses that are as good as filling in, and about synthetic tables of other people than those
+who are asked about: whatever is shown is a false alarm. Anonymeter, where it is installed, has the same tables.
 """
 
+import importlib.util
 import math
 import sys
 from collections.abc import Callable
@@ -16,6 +20,7 @@ from scipy.special import betaincinv
 import divulge as dv
 
 PEOPLE = 400
+GROUP = 150
 TRUTHS = (0.0, 1.0, 3.0)
 RISK = 0.05
 
@@ -77,6 +82,64 @@ def greatest_mu(epsilon: float) -> float:
     return float((norm.isf(laplace.sf(t)) - norm.isf(laplace.sf(t - epsilon))).max())
 
 
+def population(rng: np.random.Generator, n: int) -> dict[str, list[int]]:
+    """Return people of whom age says something of the secret."""
+    age = rng.integers(0, 60, n)
+    ill = (rng.random(n) < 0.2 + age / 120).astype(int)
+    columns = {"age": age, "town": rng.integers(0, 5, n), "zip": rng.integers(0, 300, n), "ill": ill}
+    return {name: column.tolist() for name, column in columns.items()}
+
+
+def of_tables(rng: np.random.Generator) -> dict[str, bool]:
+    """Return what alarms about a synthetic table of people who are not asked about."""
+    import pyarrow as pa
+
+    given = [pa.table(population(rng, GROUP)) for _ in range(3)]
+    found = dv.audit_synthetic(*given, secret="ill", known=["age", "town"], linked=["zip"])
+    alarms = {name: audit.epsilon > 0 for name, audit in found.attacks.items()}
+    alarms["inference"] = (found.inference.others_lift or 1) > 1
+    return {**alarms, "any of them": any(alarms.values())}
+
+
+def of_guesses(rng: np.random.Generator) -> dict[str, bool]:
+    """Return what alarms about an attack that is right as often as the imputation, and about others."""
+    truth, guesses, filled, told, real = (rng.integers(0, 2, GROUP) for _ in range(5))
+    found = dv.audit_attribute(guesses, filled, truth, others=(told, real))
+    return {"guesses: lift": found.lift > 1, "guesses: McNemar": found.p_value <= RISK,
+            "guesses: about others": (found.others_lift or 1) > 1}  # fmt: skip
+
+
+def of_anonymeter(rng: np.random.Generator) -> dict[str, bool]:
+    """Return where the interval of a risk by anonymeter is above 0, on the same tables."""
+    import pandas as pd
+    from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator
+
+    made, members, others = (pd.DataFrame(population(rng, GROUP)) for _ in range(3))
+    attacks = {
+        "anonymeter: inference": InferenceEvaluator(
+            ori=members, syn=made, control=others, aux_cols=["age", "town"], secret="ill", n_attacks=GROUP
+        ),
+        "anonymeter: linkage": LinkabilityEvaluator(
+            ori=members, syn=made, control=others, aux_cols=(["age", "town"], ["zip"]), n_attacks=GROUP, n_neighbors=1
+        ),
+    }
+    return {name: one.evaluate(n_jobs=1).risk(1 - RISK).ci[0] > 0 for name, one in attacks.items()}
+
+
+def under_the_null(runs: int) -> None:
+    """Print how often each audit alarms where there is nothing."""
+    ways = [of_tables, of_guesses]
+    if importlib.util.find_spec("anonymeter"):
+        ways.append(of_anonymeter)
+    print(f"| {runs:,} runs each, {GROUP} people each | alarms where nothing is |")
+    print("|---|---|")
+    for way in ways:
+        rng = np.random.default_rng(0)
+        found = [way(rng) for _ in range(runs)]
+        for name in found[0]:
+            print(f"| {name} | {np.mean([one[name] for one in found]):.3f} |", flush=True)
+
+
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     heads = "".join(f" wrong at {e:g} | mean at {e:g} |" for e in TRUTHS)
@@ -94,6 +157,8 @@ def main() -> None:
             wrong = float(np.mean(np.array(found) > truth + 1e-9))
             cells += [f"{wrong:.3f}", f"{math.fsum(found) / runs:.3f}"]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    print()
+    under_the_null(runs)
 
 
 if __name__ == "__main__":

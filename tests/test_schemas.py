@@ -106,6 +106,14 @@ PRINTED = {
         "scores.csv --score s --member in --method f-dp --claim gdp=1",
         "scores.csv --score s --member in --method anytime",
     ],
+    "audit-attribute": [
+        "t.csv --guess sex --baseline race --truth age --claim lift=1.5",
+        "guesses.csv --guess said --baseline usual --truth ill --member in --unit bits",
+    ],
+    "audit-synthetic": [
+        "t.csv --members t.csv --others t.csv --secret race --known sex,age --claim dp=1 --base-rate 0.1",
+        "t.csv --members t.csv --others t.csv --secret race --known sex --linked age --unit bits",
+    ],
     "release": [
         "t.csv --column sex --guarantee ldp=1 --preview",
         "t.csv --column sex --guarantee ldp=1 --preview --by race",
@@ -198,6 +206,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         '{"secrets": ["a", "b"], "outcomes": ["y", "n"], "matrix": [["1/3", "2/3"], [0.5, 0.5]]}'
     )
     (place / "scores.csv").write_text("s,in\n" + "".join(f"{i + 30 * (i % 2)},{i % 2}\n" for i in range(80)))
+    (place / "guesses.csv").write_text("said,usual,ill,in\n" + "yes,no,yes,1\nno,no,yes,0\n" * 30)
     (place / "p.json").write_text('{"ill": "1/10", "well": 0.9}')
     (place / "q.json").write_text('{"sad": "1/10", "fine": "9/10"}')
     (place / "v.json").write_text(

@@ -15,6 +15,9 @@ import divulge as dv
 from divulge.auditing.attributes import AttributeAudit
 from divulge.auditing.synthetic import _encoded, _guesses, _nearest  # pyright: ignore[reportPrivateUsage]
 
+TINY = pa.table({"a": [1, 2], "b": [1, 2]})
+"""The least table with a secret and something known."""
+
 
 def test_values_of_counts() -> None:
     found = AttributeAudit.of_counts(500, 260, 200, 150)
@@ -80,6 +83,53 @@ def test_distances_and_guesses_by_brute_force() -> None:
             assert votes.count(guesses[i]) == max(votes.count(s) for s in set(votes))
 
 
+def nearest(person: dict[str, Any], spread: dict[str, float], made: list[dict[str, Any]]) -> set[int]:
+    far = [gower(row, person, spread) for row in made]
+    return {j for j, d in enumerate(far) if d < min(far) + 1e-9}
+
+
+def singled(person: dict[str, Any], made: list[dict[str, Any]]) -> bool:
+    """One predicate after the other: is it true of one row alone, and of the person?"""
+    keys = [("age",), ("town",), ("ill",), ("age", "town")]
+    if any(sum(all(row[n] == person[n] for n in key) for row in made) == 1 for key in keys):
+        return True
+    for name in ("age", "ill"):
+        numbers, own = [int(row[name]) for row in made], int(person[name])
+        low, high = min(numbers), max(numbers)
+        if (own <= low and numbers.count(low) == 1) or (own >= high and numbers.count(high) == 1):
+            return True
+    return False
+
+
+def test_links_and_predicates_by_brute_force() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(few(12)):
+        tables = [
+            [{"age": int(rng.integers(0, 25)), "town": str(rng.choice(list("vwxyz"))), "zip": int(rng.integers(0, 12)),
+              "ill": str(rng.integers(0, 2))} for _ in range(n)] for n in (12, 15, 14)
+        ]  # fmt: skip
+        found = dv.audit_synthetic(
+            *(pa.Table.from_pylist(rows) for rows in tables), secret="ill", known=["age", "town"], linked=["zip"]
+        )
+        everybody = [row for rows in tables for row in rows]
+        wide = {n: float(max(r[n] for r in everybody) - min(r[n] for r in everybody)) for n in ("age", "zip")}
+        halves = {"age": wide["age"], "town": 0.0}, {"zip": wide["zip"]}
+        hits = {
+            "linkage": [[bool(nearest(r, halves[0], tables[0]) & nearest(r, halves[1], tables[0])) for r in rows]
+                        for rows in tables[1:]],
+            "singling": [[singled(r, tables[0]) for r in rows] for rows in tables[1:]],
+        }  # fmt: skip
+        for name, named in hits.items():
+            scores = np.array([*named[0], *named[1]], dtype=float)
+            audit = found.attacks[name]
+            again = dv.audit_membership(scores, np.arange(29) < 15, cut=0.5, confidence=audit.confidence)
+            assert audit.rates is not None
+            assert again.rates is not None
+            assert (audit.rates.lower == again.rates.lower).all()
+            assert (audit.rates.upper == again.rates.upper).all()
+            assert audit.confidence == pytest.approx(1 - 0.05 / 4)
+
+
 def people(rng: np.random.Generator, n: int) -> pa.Table:
     age = rng.integers(0, 60, n)
     return pa.table(
@@ -95,6 +145,16 @@ def test_a_copy_is_told_from_a_fresh_table() -> None:
     assert copied.violated
     assert copied.membership.lift is not None
     assert copied.membership.lift > 1.5
+    wide = table.append_column("zip", pa.array(rng.integers(0, 500, 400)))
+    parted = dv.audit_synthetic(
+        wide[:200], wide[:200], wide[200:], secret="ill", known=["age", "town"], linked=["zip"], claim="dp=1"
+    )
+    assert parted.linkage is not None
+    assert parted.linkage.epsilon > 2
+    assert parted.linkage.violated
+    numbers = dv.audit_synthetic(wide[:200], wide[:200], wide[200:], secret="ill", known=["zip"])
+    assert numbers.singling.epsilon > 0.3
+    assert numbers.linkage is None
     honest = dv.audit_synthetic(fresh, table[:200], table[200:], **asked)
     assert not honest.violated
     assert honest.inference.right > 110, "what holds of everybody is no leak"
@@ -105,8 +165,10 @@ def test_fresh_tables_show_nothing_as_often_as_promised() -> None:
     rng, runs = np.random.default_rng(8), few(300, least=60)
     wrong = 0
     for _ in range(runs):
-        found = dv.audit_synthetic(*(people(rng, 40) for _ in range(3)), secret="ill", known=["age"], confidence=0.9)
-        wrong += found.membership.epsilon > 0 or (found.inference.others_lift or 1) > 1
+        found = dv.audit_synthetic(
+            *(people(rng, 40) for _ in range(3)), secret="ill", known=["age"], linked=["town"], confidence=0.9
+        )
+        wrong += any(one.epsilon > 0 for one in found.attacks.values()) or (found.inference.others_lift or 1) > 1
     assert wrong <= 0.1 * runs + 3 * math.sqrt(0.09 * runs)
 
 
@@ -118,6 +180,9 @@ def test_fresh_tables_show_nothing_as_often_as_promised() -> None:
         lambda: AttributeAudit.of_counts(10, 5, 5, 5, others=(5, 6)),
         lambda: AttributeAudit.of_counts(10, 5, 5, 5, claim="dp=1"),
         lambda: AttributeAudit.of_counts(10, 5, 5, 5, confidence=1.0),
+        lambda: dv.audit_synthetic(TINY, TINY, TINY, secret="b", known=["a"], linked=["a"]),
+        lambda: dv.audit_synthetic(TINY, TINY, TINY, secret="b", known=["a"], linked=["c"]),
+        lambda: dv.audit_synthetic(TINY, TINY, TINY, secret="b", known=["a"], linked=[3]),  # pyright: ignore
         lambda: dv.audit_attribute(["a"], ["a"], ["a"], others=["a"]),  # pyright: ignore[reportArgumentType]
         lambda: dv.audit_attribute(["a"], ["a"], ["a"], others=(["a"], ["a", "b"])),
     ],

@@ -177,3 +177,42 @@ def test_bad_input(arguments: tuple[str, ...], pairs: Path) -> None:
     assert not out
     assert err
     assert "Traceback" not in err
+
+
+def test_guesses_are_audited_from_their_table(tmp_path: Path) -> None:
+    rows = ["said,usual,ill,in", *["yes,no,yes,1"] * 60, *["no,no,no,1"] * 40, *["no,no,yes,0"] * 50]
+    (tmp_path / "g.csv").write_text("\n".join(rows) + "\n")
+    line = ["audit-attribute", str(tmp_path / "g.csv"), "--guess", "said", "--baseline", "usual", "--truth", "ill"]
+    done = CliRunner().invoke(app, [*line, "--member", "in", "--claim", "lift=1.2", "--json"])
+    found = json.loads(done.stdout)
+    assert done.exit_code == 1, done.output
+    assert (found["targets"], found["right"], found["baseline_right"], found["others"]) == (100, 100, 40, 50)
+    assert found["violated"]
+    kept = CliRunner().invoke(app, [*line, "--member", "in", "--claim", "lift=9"])
+    assert kept.exit_code == 0
+    assert "not refuted" in kept.output
+    assert CliRunner().invoke(app, line).exit_code == 0
+    for wrong in (["--member", "said"], ["--claim", "dp=1"], ["--member", "ill"], ["--confidence", "2"]):
+        assert CliRunner().invoke(app, [*line, *wrong]).exit_code == 2
+
+
+def test_synthetic_tables_are_audited_from_three_tables(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    for name in ("made", "rest"):
+        rows = [f"{rng.integers(0, 90)},{rng.integers(0, 9)},{rng.integers(0, 2)}" for _ in range(150)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["age,town,ill", *rows]) + "\n")
+    made, rest = str(tmp_path / "made.csv"), str(tmp_path / "rest.csv")
+    asked = ["--secret", "ill", "--known", "age", "--linked", "town"]
+    copied = CliRunner().invoke(
+        app, ["audit-synthetic", made, "--members", made, "--others", rest, *asked, "--claim", "dp=1"]
+    )
+    assert copied.exit_code == 1, copied.output
+    assert "claim dp (epsilon 1): VIOLATED" in copied.output
+    assert "linkage" in copied.output
+    same = ["audit-synthetic", made, "--members", rest, "--others", rest, *asked, "--claim", "dp=1", "--json"]
+    fresh = CliRunner().invoke(app, same)
+    assert fresh.exit_code == 0, fresh.output
+    assert json.loads(fresh.stdout)["linkage"]["epsilon"] == 0
+    for wrong in (["--known", "ill"], ["--known", "age", "--linked", "age"], ["--known", "age", "--claim", "k=5"]):
+        line = ["audit-synthetic", made, "--members", made, "--others", rest, "--secret", "ill", *wrong]
+        assert CliRunner().invoke(app, line).exit_code == 2

@@ -117,6 +117,9 @@ def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
     Path("survey.csv").write_text(
         "religion,sex,age\n" + "".join(f"{race},{'fm'[i % 2]},{i % 83}\n" for i, (race, _) in enumerate(answers))
     )
+    for name in ("made", "rest"):
+        Path(f"{name}.csv").write_text(Path("survey.csv").read_text())
+    Path("guesses.csv").write_text("said,usual,ill,in\n" + "yes,no,yes,1\nno,no,yes,0\n" * 20)
     for name in ("mechanism", "old", "new"):
         Path(f"{name}.csv").write_text("x,p,q\na,3/4,1/4\nb,1/4,3/4\n")
     Path("moves.csv").write_text("state,ill,well\nill,0.9,0.1\nwell,0.1,0.9\n")

@@ -1,6 +1,8 @@
 """Audits of synthetic tables: people whose data made them, against people whose data did not."""
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +25,9 @@ MOST_DISTANCES = 20_000_000_000
 _BLOCK = 256
 """People whose distances are computed at once."""
 
+_HIT = 0.5
+"""Between the score of those who are named, 1, and of those who are not, 0."""
+
 _SAME = 1e-9
 """Rows that are so near to each other are equally near: distances are sums of rounded shares."""
 
@@ -38,8 +43,13 @@ class SyntheticAudit(Record, Shown):
         are those whose data did not make it.
     membership : MembershipAudit
         From the distance of each person's whole row to the nearest synthetic one.
+    singling : MembershipAudit
+        From whom a predicate names that is true of one synthetic row alone: a value or a combination of what is known
+        that stands there once, or an end of a column of numbers.
+    linkage : MembershipAudit or None
+        From whose two halves, `known` and `linked`, the same synthetic row is the nearest; None where nobody asked.
     violated : bool
-        Whether one of them refutes the claim.
+        Whether one of those about membership refutes the claim.
 
     Examples
     --------
@@ -56,7 +66,23 @@ class SyntheticAudit(Record, Shown):
 
     inference: AttributeAudit
     membership: MembershipAudit
+    singling: MembershipAudit
+    linkage: MembershipAudit | None
     violated: bool
+
+    @property
+    def attacks(self) -> dict[str, MembershipAudit]:
+        """The audits of membership, by name.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"age": [3, 5, 8, 13], "ill": [0, 1, 0, 1]})
+        >>> list(audit_synthetic(table, table, table, secret="ill", known=["age"]).attacks)
+        ['membership', 'singling']
+        """
+        found = {"membership": self.membership, "singling": self.singling, "linkage": self.linkage}
+        return {name: one for name, one in found.items() if one is not None}
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
         """Return the audit as plain data; logarithms in `unit`.
@@ -66,10 +92,10 @@ class SyntheticAudit(Record, Shown):
         >>> import pyarrow as pa
         >>> table = pa.table({"age": [3, 5, 8, 13], "ill": [0, 1, 0, 1]})
         >>> sorted(audit_synthetic(table, table, table, secret="ill", known=["age"]).to_dict())
-        ['inference', 'membership', 'violated']
+        ['inference', 'linkage', 'membership', 'singling', 'violated']
         """
-        parts = {"inference": self.inference.to_dict(unit), "membership": self.membership.to_dict(unit)}
-        return {**parts, "violated": self.violated}
+        audits = {name: one.to_dict(unit) for name, one in self.attacks.items()}
+        return {"inference": self.inference.to_dict(unit), "linkage": None, **audits, "violated": self.violated}
 
 
 def audit_synthetic(
@@ -79,6 +105,7 @@ def audit_synthetic(
     *,
     secret: str,
     known: Sequence[str],
+    linked: Sequence[str] = (),
     claim: Guarantee | str | None = None,
     base_rate: float | None = None,
     confidence: float = 0.95,
@@ -87,7 +114,9 @@ def audit_synthetic(
 
     Distances are means over columns: of the difference over the range for numbers, and 1 where labels differ (Gower).
     Somebody who knows the columns `known` of a person guesses the commonest secret of the nearest synthetic rows; if
-    it is right oftener about members than about others, it is the table that tells. The two audits share the risk.
+    it is right oftener about members than about others, it is the table that tells. Whether a predicate that is true of
+    one synthetic row alone is true of a person, and whether one synthetic row is nearest to both halves of a person,
+    are counted for each person by itself, so that the ends of Clopper and Pearson hold. All audits share the risk.
 
     Parameters
     ----------
@@ -95,6 +124,8 @@ def audit_synthetic(
         The synthetic table, the rows that it was made from, and rows of people drawn alike that it was not made from.
     secret : str
     known : columns, without the secret
+    linked : columns, none of them known, optional
+        Those of somebody else's table, who would like to know which of their rows is the same person's.
     claim : Guarantee or text, optional
         As for `audit_membership`: what the making of the table claims about any person's row.
     base_rate : float in (0, 1), optional
@@ -125,32 +156,98 @@ def audit_synthetic(
     >>> found.membership.epsilon < 0.5, found.violated
     (True, False)
     """
-    columns = _columns(secret, known)
+    columns, apart = _columns(secret, known), _apart(known, linked)
+    names = [*columns, *(name for name in apart if name != secret)]
     tables = [
-        _read(one, name, columns) for one, name in ((synthetic, "synthetic"), (members, "members"), (others, "others"))
+        _read(one, name, names) for one, name in ((synthetic, "synthetic"), (members, "members"), (others, "others"))
     ]
     sizes = [len(table[secret]) for table in tables]
-    if sizes[0] * (sizes[1] + sizes[2]) * len(columns) > MOST_DISTANCES:
+    if sizes[0] * (sizes[1] + sizes[2]) * len(names) > MOST_DISTANCES:
         raise DivulgeError.of(
             "members", f"need at most {MOST_DISTANCES:,} distances, times columns", "their number", "larger",
             "draw fewer members and others at random.",
         )  # fmt: skip
-    places = {name: _encoded([table[name] for table in tables]) for name in columns}
-    secrets = [table[secret] for table in tables]
+    places = {name: _encoded([table[name] for table in tables]) for name in names}
+    known_places, whole, others_places = (_side_by_side(places, some) for some in (columns[:-1], columns, apart))
+    each = 1 - (1 - confidence) / (4 if apart else 3)
+
+    def audited(score: Callable[[int], np.ndarray], cut: float | None) -> MembershipAudit:
+        scores = np.concatenate([score(1), score(2)])
+        inside = np.arange(len(scores)) < sizes[1]
+        return audit_membership(scores, inside, base_rate=base_rate, claim=claim, confidence=each, cut=cut)
+
+    membership = audited(lambda i: -_nearest(whole[0], whole[i]) / len(columns), None)
+    alone = _Alone.of(tables[0], columns)
+    singling = audited(lambda i: alone.names(tables[i]).astype(float), _HIT)
+    pairs = (known_places, others_places)
+    linkage = audited(lambda i: _linked(pairs, i).astype(float), _HIT) if apart else None
+    inference = _inferred([table[secret] for table in tables], known_places, each)
+    broken = any(one.violated for one in (membership, singling, linkage) if one is not None)
+    return SyntheticAudit(inference, membership, singling, linkage, broken)
+
+
+def _side_by_side(places: Mapping[str, list[np.ndarray]], names: Sequence[str]) -> list[np.ndarray]:
+    """Return the places of some columns, for each of the three tables."""
+    return [np.hstack([places[name][i] for name in names]) for i in range(3)] if names else []
+
+
+def _inferred(secrets: list[np.ndarray], near: list[np.ndarray], confidence: float) -> AttributeAudit:
+    """Return how often the secret of the nearest rows is right, against the commonest one and about others."""
     usual = _usual(secrets[0])
-    near = [np.hstack([places[name][i] for name in columns[:-1]]) for i in range(3)]
-    full = [np.hstack([places[name][i] for name in columns]) for i in range(3)]
     guesses = [_guesses(near[0], secrets[0], near[i]) for i in (1, 2)]
-    each = 1 - (1 - confidence) / 2
     right, without = guesses[0] == secrets[1], secrets[1] == usual
-    inference = AttributeAudit.of_counts(
-        sizes[1], int(right.sum()), int(without.sum()), int((right & without).sum()),
-        (sizes[2], int((guesses[1] == secrets[2]).sum())), None, each,
+    return AttributeAudit.of_counts(
+        len(right), int(right.sum()), int(without.sum()), int((right & without).sum()),
+        (len(secrets[2]), int((guesses[1] == secrets[2]).sum())), None, confidence,
     )  # fmt: skip
-    scores = -np.concatenate([_nearest(full[0], full[i]) for i in (1, 2)]) / len(columns)
-    inside = np.arange(sizes[1] + sizes[2]) < sizes[1]
-    membership = audit_membership(scores, inside, base_rate=base_rate, claim=claim, confidence=each)
-    return SyntheticAudit(inference, membership, membership.violated)
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """Predicates that are true of one synthetic row alone: values, combinations, and ends of numbers."""
+
+    values: dict[str, set[str]]
+    known: list[str]
+    combinations: set[tuple[str, ...]]
+    ends: dict[str, tuple[float, float]]
+
+    @classmethod
+    def of(cls, table: Mapping[str, np.ndarray], columns: list[str]) -> "_Alone":
+        """Return the predicates of a table; the last column is the secret, which is in no combination."""
+        values = {name: {v for v, n in Counter(table[name].tolist()).items() if n == 1} for name in columns}
+        known = columns[:-1]
+        rows = Counter(zip(*(table[name].tolist() for name in known), strict=True))
+        ends: dict[str, tuple[float, float]] = {}
+        for name in columns:
+            numbers = _numbers(table[name])
+            if numbers is not None:
+                low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+                first, last = ((numbers == end).sum() == 1 for end in (low, high))
+                ends[name] = low if first else -math.inf, high if last else math.inf
+        return cls(values, known, {row for row, n in rows.items() if n == 1}, ends)
+
+    def names(self, table: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return for each person whether one of the predicates is true of it."""
+        rows = zip(*(table[name].tolist() for name in self.known), strict=True)
+        found = np.array([row in self.combinations for row in rows])
+        for name, once in self.values.items():
+            found |= np.array([value in once for value in table[name].tolist()])
+        for name, (low, high) in self.ends.items():
+            numbers = _numbers(table[name])
+            if numbers is not None:
+                with np.errstate(invalid="ignore"):
+                    found |= (numbers <= low) | (numbers >= high)
+        return found
+
+
+def _linked(halves: tuple[list[np.ndarray], list[np.ndarray]], i: int) -> np.ndarray:
+    """Return for each person whether a synthetic row is among the nearest to both halves of it."""
+    blocks = zip(*(_blocks(half[0], half[i]) for half in halves), strict=True)
+    near = [
+        np.logical_and(*(block <= block.min(axis=1, keepdims=True) + _SAME for _, block in pair)).any(axis=1)
+        for pair in blocks
+    ]
+    return np.concatenate(near)
 
 
 def _columns(secret: Any, known: Any) -> list[str]:
@@ -159,6 +256,19 @@ def _columns(secret: Any, known: Any) -> list[str]:
     if not found or not all(isinstance(name, str) for name in (*found, secret)) or len({*found, secret}) <= len(found):
         raise DivulgeError.of("known", "name columns, without the secret", "it", "something else")
     return [*found, secret]
+
+
+def _apart(known: Any, linked: Any) -> list[str]:
+    """Return the columns of the other half of a person; none where nobody asked."""
+    found: list[Any] = [linked] if isinstance(linked, str) else list(linked) if _listed(linked) else [None]
+    first = [known] if isinstance(known, str) else list(known)
+    if not all(isinstance(name, str) for name in found) or len({*found, *first}) < len(found) + len(first):
+        raise DivulgeError.of("linked", "name columns, none of them known", "it", "something else")
+    return found
+
+
+def _listed(given: Any) -> bool:
+    return isinstance(given, (list, tuple))
 
 
 def _read(table: Any, name: str, columns: list[str]) -> dict[str, np.ndarray]:
@@ -177,17 +287,24 @@ def _encoded(given: list[np.ndarray]) -> list[np.ndarray]:
     whole = np.concatenate(given)
     ends = np.cumsum([len(one) for one in given])[:-1]
     empty = whole == ""
-    try:
-        numbers = np.where(empty, "0", whole).astype(np.float64)
-    except ValueError:
-        numbers = np.array([np.nan])
-    if np.isfinite(numbers).all() and not empty.all():
+    numbers = _numbers(whole)
+    if numbers is not None:
         seen = numbers[~empty]
         spread = float(seen.max() - seen.min()) or 1.0
         place = np.where(empty, 0.0, (numbers - seen.min()) / spread)
         return np.split(np.column_stack([place, empty.astype(np.float64)]), ends)
     labels, codes = np.unique(whole.astype(str), return_inverse=True)
     return np.split(np.eye(len(labels))[codes.ravel()] / 2, ends)
+
+
+def _numbers(texts: np.ndarray) -> np.ndarray | None:
+    """Return a column of numbers, NaN where a cell is missing; None where one is no number, or all are missing."""
+    empty = texts == ""
+    try:
+        numbers = np.where(empty, "0", texts).astype(np.float64)
+    except ValueError:
+        return None
+    return np.where(empty, np.nan, numbers) if np.isfinite(numbers).all() and not empty.all() else None
 
 
 def _blocks(rows: np.ndarray, targets: np.ndarray) -> Any:

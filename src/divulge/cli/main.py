@@ -37,6 +37,8 @@ COMMANDS: dict[str, str] = {
     "estimate": "How frequent the original values of a released column were, with intervals.",
     "audit": "What observed pairs of secret and outcome show, and whether a claim survives them.",
     "audit-model": "What scores show about who is in the data of a model, and whether a claim survives them.",
+    "audit-attribute": "What guesses of a secret show beyond filling it in, and whether a claim survives them.",
+    "audit-synthetic": "What a synthetic table shows about those whose data made it, and whether a claim survives.",
     "assess": "What a table tells those who know some columns: k, l, t, beta, leakage, by group and column.",
     "generalize": "Coarsen a table as little as guarantees allow: the optimum, with proof.",
     "ledger": "What was released, and what it adds up to.",
@@ -87,6 +89,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "divulge audit-model scores.csv --score loss --member in --low \\\n    --claim dp=1 --base-rate 0.01",
         "divulge audit-model scores.csv --score similarity --member in --one-run",
     ),
+    "audit-attribute": (
+        "divulge audit-attribute guesses.csv --guess said --baseline usual \\\n"
+        "    --truth ill --member in --claim lift=1.1",
+    ),
+    "audit-synthetic": (
+        "divulge audit-synthetic made.csv --members survey.csv --others rest.csv \\\n"
+        "    --secret religion --known age,sex --claim dp=1",
+    ),
     "generalize": (
         "divulge generalize survey.csv --known age,sex --guarantee k=5 \\\n    --secret religion -o coarse.csv",
     ),
@@ -107,7 +117,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 DOES = frozenset(
     ("release", "publish", "generalize", "run", "estimate", "ledger", "app", "report", "statement", "verify")
 )
-"""Commands of `divulge.cli.doing`; the others answer a question, and are in `divulge.cli.asking`."""
+"""Commands of `divulge.cli.doing`; the audits are in `divulge.cli.auditing`; the others answer a question, and are in
+`divulge.cli.asking`."""
 
 READS = frozenset(COMMANDS) - {"ledger", "run", "verify"}
 """Commands that read files of others: they get the options that say how."""
@@ -159,7 +170,8 @@ class LazyGroup(TyperGroup):
             return None
         from divulge.cli import reading
 
-        module = import_module(f"divulge.cli.{'doing' if cmd_name in DOES else 'asking'}.{cmd_name.replace('-', '_')}")
+        folder = "doing" if cmd_name in DOES else "auditing" if cmd_name.startswith("audit") else "asking"
+        module = import_module(f"divulge.cli.{folder}.{cmd_name.replace('-', '_')}")
         if hasattr(module, "app"):
             return reading.telling(typer.main.get_command(module.app))
         options = (reading.READING if cmd_name in READS else {}) | (reading.WRITING if cmd_name in WRITES else {})

@@ -1,0 +1,1 @@
+"""The commands that audit: what was observed, held against what is claimed."""
