@@ -1,5 +1,6 @@
 """Places and numbers released with noise about a distance: law, levels, circles, papers, people and refusals."""
 
+import datetime
 import json
 import math
 from fractions import Fraction as F
@@ -167,10 +168,10 @@ def test_a_statement_says_what_a_whole_trace_tells(n: int) -> None:
     flat = math.cos(math.radians(48.85)) / math.cos(math.radians(49)) + 1e-6  # parallels in the north are shown longer
     once, all_ = (f"{math.ceil(math.exp(1.5 * flat / k) * 100) / 100:.2f}".rstrip("0") for k in (n, 1))
     text = " ".join(dv.statement(done).text().split())
-    assert f"in one of the rows by {once} times for each 1 km from it to another cell" in text
-    assert f"that of one which is in all {n} by {all_} times" in text
+    assert f"in a single row by {once} times for each 1 km from it to another cell" in text
+    assert f"one that they have in all {n} by {all_} times" in text
     german = " ".join(dv.statement(done, "de").text().split())
-    assert f"eines in allen {n} mit dem {all_.replace('.', ',')}-Fachen" in german
+    assert f"eine, die er in allen {n} hat, mit dem {all_.replace('.', ',')}-Fachen" in german
     small, large = done.mechanisms[0].radii_of_mean(n)
     assert (
         f"in all {n} rows, far from the edge of the region, it lies within {math.ceil(small * 100) / 100:g} km" in text
@@ -392,3 +393,90 @@ def test_quarters_come_with_places() -> None:
         )
     with pytest.raises(DivulgeError, match="`box` must be given with grid"):
         dv.release(trips(), per_row=True, column=["lat", "lon"], guarantee="metric=1/km", quarters="q.csv")
+
+
+def days(*texts: str) -> Any:
+    return pa.table({"day": list(texts), "who": list(range(len(texts)))})
+
+
+DAYS: dict[str, Any] = {"column": "day", "guarantee": "metric=0.1/d", "grid": "1d", "box": "2024-01-01,2025-01-01"}
+
+
+@pytest.mark.parametrize("kind", [str, datetime.date.fromisoformat, datetime.datetime.fromisoformat])
+def test_dates_go_out_as_dates(kind: Any) -> None:
+    """Hardly any noise leaves them where they were; what lies outside goes to the ends."""
+    texts = ["2024-03-01", "2024-02-29", "2023-05-05", "2026-01-01", "2024-12-31"]
+    source = pa.table({"day": [kind(text) for text in texts]})
+    done = dv.release(source, per_row=True, **(DAYS | {"guarantee": "metric=1000/d"}))
+    ends = [datetime.date.fromisoformat(text) for text in (*texts[:2], "2024-01-01", "2024-12-31", texts[4])]
+    assert done.table["day_perturbed"].to_pylist() == ends
+    assert done.mechanisms[0].size == (366,)
+
+
+def test_times_go_out_as_times_and_are_estimated_back(tmp_path: Path) -> None:
+    texts = ["2024-06-01 09:20", "2024-06-01 09:50"] * 200
+    asked = DAYS | {"guarantee": "metric=1/h", "grid": "15min", "box": ("2024-06-01", "2024-06-02")}
+    done = dv.release(days(*texts), tmp_path / "out.csv", per_row=True, keep=(), source_name="t", **asked)
+    read = Receipt.read(done.papers["receipt.json"])
+    assert read.mechanisms[0] == done.mechanisms[0]
+    assert read.mechanisms[0].to_dict()["metric"]["calendar"] == "time"
+    found = dv.estimate_frequencies(tmp_path / "out.csv", read)
+    assert found.values[0].minute % 15 == 7
+    near = sum(share for moment, share in zip(found.values, found.frequency.tolist(), strict=True)
+               if 8 <= moment.hour <= 10)  # fmt: skip
+    assert near > 0.8
+    text = " ".join(dv.statement(read).text().split())
+    assert "between two cells of true times change by more than 2.72 times for each 1 h between their middles" in text
+    assert "cells of 0.25 h, which were laid over the region from 2024-06-01 00:00:00 to 2024-06-02 00:00:00" in text
+
+
+def test_a_statement_about_dates_counts_in_days() -> None:
+    done = dv.release(days("2024-03-01", "2024-02-29"), keep=(), person="who", rows_per_person=2, **DAYS)
+    text = " ".join(dv.statement(done).text().split())
+    assert "change by more than 1.11 times for each 1 d between their middles" in text
+    assert "between two true ones that are 1 d apart may have changed by 1.5 times" in text  # e^0.4, two days of cells
+    assert "from 2024-01-01 to 2025-01-01" in text
+    assert "je 1 d zwischen ihren Mitten" in " ".join(dv.statement(done, "de").text().split())
+    data = json.loads(done.to_json())
+    data["mechanisms"][0]["metric"]["region"] = [0.0, 1e200]
+    with pytest.raises(DivulgeError, match="must"):
+        Receipt.from_dict(data)
+
+
+def test_the_time_of_day_may_be_written_with_a_colon() -> None:
+    source = pa.table({"hour": ["13:45", "9.5", "00:00"]})
+    done = dv.release(source, column="hour", guarantee="metric=1000/h", grid="15min", box=(0, 24), per_row=True)
+    assert done.table["hour_perturbed"].to_pylist() == [13.875, 9.625, 0.125]
+
+
+def test_densities_of_one_number_are_estimated_back() -> None:
+    source = pa.table({"fare": [20.5] * 3000 + [80.5] * 1000})
+    done = dv.release(source, column="fare", guarantee="metric=1", grid="1", box="0,100", per_row=True)
+    found = dv.estimate_frequencies(done.table, done)
+    share = sum(p for x, p in zip(found.values, found.frequency.tolist(), strict=True) if 15 < x < 26)
+    assert share == pytest.approx(0.75, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"guarantee": "metric=1/year", "grid": "1year"}, "go with a rate per h or d"),
+        ({"box": "2025-01-01,2024-01-01"}, "and a later one"),
+        ({"box": "2024-01-01,tomorrow"}, "LOW,HIGH"),
+        ({"grid": "1"}, "in h of the guarantee"),
+        ({"grid": "1s"}, "at most 1,000,000 cells"),
+        ({"column": "who"}, "Nothing was published"),
+    ],
+)
+def test_what_is_no_date_is_refused(wrong: dict[str, Any], said: str) -> None:
+    source = pa.table({"day": ["2024-01-01"], "who": ["x"]})
+    with pytest.raises(DivulgeError, match=said):
+        dv.release(source, per_row=True, **(DAYS | wrong))
+
+
+def test_numbers_that_doubles_cannot_tell_apart_are_refused() -> None:
+    """Of numbers near 10^15 doubles know eighths: cells of a thousandth would be told apart by rounding alone."""
+    asked: dict[str, Any] = {"column": "fare", "guarantee": "metric=1", "grid": "0.001", "per_row": True}
+    with pytest.raises(DivulgeError, match="a billion times what doubles tell apart"):
+        dv.release(trips(), box=(1e15, 1e15 + 100), **asked)
+    assert dv.release(trips(), box=(0, 100), **asked).rows == 60

@@ -94,13 +94,17 @@ class Release(Request):
     grid: Annotated[
         str | None,
         Option(
-            "With metric=1/km: the side of a cell, such as 500m; columns are latitude and longitude, or one number.",
+            "With metric=1/km: the side of a cell, such as 500m; columns are latitude and longitude, or one of "
+            "numbers, dates or times.",
             metavar="SIDE",
         ),
     ] = None
     box: Annotated[
         Any,
-        Option("With --grid: the public region, SOUTH,WEST,NORTH,EAST in degrees, or LOW,HIGH.", metavar="REGION"),
+        Option(
+            "With --grid: the public region, SOUTH,WEST,NORTH,EAST in degrees, or LOW,HIGH, numbers or dates.",
+            metavar="REGION",
+        ),
     ] = None
     quarters: Annotated[
         Any,

@@ -101,7 +101,9 @@ def release(
         Of prefix extension: see `dv.protocols.prefix_extension`.
     grid, box : text; (south, west, north, east) in degrees, (low, high), or text of them, optional
         With a guarantee such as "metric=1/km": the side of a cell and the public region. Latitude and longitude, or one
-        number, are snapped to a cell, moved by exact noise, clamped, and go out as the middle of a cell.
+        number, date or time, are snapped to a cell, moved by exact noise, clamped, and go out as the middle of a cell.
+        With "metric=0.1/d" a region "2024-01-01,2025-01-01" is of dates, whose text is ISO; cells of days go out as
+        dates, others as times.
     quarters : table or its file, list of [name, latitude, longitude, people], optional
         Who lives where, which is public: the statement says what a point makes of each quarter.
     distance : Metric, its file, "line" or "grid:WxH:STEP", optional

@@ -30,9 +30,10 @@ def densities(released: Any, receipt: Receipt, noise: MetricNoise, top: Any = No
     if top is not None and not (isinstance(top, int) and not isinstance(top, bool) and top >= 1):
         raise DivulgeError.of("top", "be a whole number of at least 1", "it", repr(top))
     counts = _counts(released, receipt, noise)
-    shares = unblurred(counts.reshape(noise.size[::-1]).astype(float), float(noise.a)).ravel()
+    across, up = noise.size if noise.box else (*noise.size, 1)
+    shares = unblurred(counts.reshape(up, across).astype(float), float(noise.a)).ravel()
     order = np.argsort(-shares, kind="stable")[: len(shares) if top is None else top]
-    middles = PlacePart(noise).middles(np.column_stack(np.unravel_index(order, noise.size[::-1]))[:, ::-1])
+    middles = PlacePart(noise).middles(np.column_stack([order % across, order // across]))
     names = tuple(zip(*(axis.tolist() for axis in middles), strict=True)) if noise.box else tuple(middles[0].tolist())
     none = np.full(len(order), math.nan)
     rows = int(counts.sum())

@@ -1,7 +1,10 @@
 """Which noise about a distance moves the columns of a request: at the rate of its guarantee, on its grid and region."""
 
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.exact import as_float
@@ -12,6 +15,7 @@ from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.model.metrics.geography import Box
 from divulge.model.metrics.quantities import quantity
 from divulge.releasing.column import Release
+from divulge.releasing.records.ran.calendar import DATE, DAY, TIME, hours, moment
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.ran.quarters import Quarter, read_quarters
 
@@ -31,9 +35,38 @@ def noise_for(choice: Release) -> MetricNoise:
     places = len(choice.columns) == 2
     step = side(choice.grid, unit, places)
     region = region_of(choice.box, unit, places)
-    made = MetricNoise.of(choice.columns, rate, unit, step, region, quarters_of(choice))
+    made = MetricNoise.of(choice.columns, rate, unit, step, region, quarters_of(choice),
+                          calendar_of(choice.box, unit, step))  # fmt: skip
     require_sizes(made.a, made.size)
+    if made.box is None and not made.calendar:
+        require_doubles(made)
     return made
+
+
+def calendar_of(box: Any, unit: str, step: Fraction) -> str:
+    """Return "date" or "time" where a region lies between moments, and "" where it does not; days go out as dates."""
+    if unit != "h" or _moments(box) is None:
+        return ""
+    whole = all(one == one.replace(hour=0, minute=0, second=0, microsecond=0) for one in _moments(box) or ())
+    return DATE if whole and step % DAY == 0 else TIME
+
+
+def _moments(box: Any) -> tuple[datetime, datetime] | None:
+    """Return the two ends of a region of dates or times; None of one that is none."""
+    given = box.split(",") if isinstance(box, str) else box
+    ends = tuple(map(moment, given)) if isinstance(given, (list, tuple)) else ()
+    return (ends[0], ends[1]) if len(ends) == 2 and ends[0] is not None and ends[1] is not None else None
+
+
+def require_doubles(made: MetricNoise) -> None:
+    """Refuse numbers so large that doubles of them lie beside their cell: distances of cells would tell less."""
+    if not np.spacing(max(map(abs, made.region))) <= float(made.step) * _BESIDE:
+        raise DivulgeError.of("grid", "have cells of a billion times what doubles tell apart in the region", "it",
+                              f"{as_float(made.step):.3g}", "take larger cells, or count from nearer.")  # fmt: skip
+
+
+_BESIDE = 1e-9
+"""By this share of a cell a number may lie beside where it is counted: statements raise odds by as much."""
 
 
 def quarters_of(choice: Release) -> tuple[Quarter, ...]:
@@ -87,12 +120,18 @@ def region_of(box: Any, unit: str, places: bool) -> tuple[float, ...]:
     if places:
         found = Box.of(given)
         return found.south, found.west, found.north, found.east
+    if unit == "h" and (ends := _moments(given)) is not None:
+        low, high = map(hours, ends)
+        if not low < high:
+            raise DivulgeError.of("box", "be a date or time and a later one", "it", repr(box)[:60])
+        return low, high
     try:
         low, high = (float(value) for value in given)
     except (TypeError, ValueError):
         low, high = 0.0, 0.0
     if not -1e300 < low < high < 1e300:
-        raise DivulgeError.of("box", "be LOW,HIGH of the numbers that there can be", "it", repr(box)[:60])
+        hint = "dates and times, such as 2024-01-01,2025-01-01, go with a rate per h or d." if unit != "h" else ""
+        raise DivulgeError.of("box", "be LOW,HIGH of the numbers that there can be", "it", repr(box)[:60], hint)
     return low, high
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from divulge.releasing.planning.naming import str_of
+from divulge.releasing.records.ran.calendar import DATE, DAY, at
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.ran.quarters import beliefs
 from divulge.releasing.records.receipt import Receipt
@@ -40,20 +41,29 @@ class PlaceFacts(WithoutMatrix):
         """
         noise = self.mechanism
         flat, across = (1.0, 1.0) if noise.box is None else (noise.box.stretched, math.sqrt(2))
-        return self._changed(float(distance) * flat + float(noise.step) * across, more)
+        beside = 0.0 if noise.box is None else _BESIDE
+        return self._changed(float(distance) * flat + float(noise.step) * across + beside, more)
+
+    @property
+    def one(self) -> Fraction:
+        """The distance that the promise is told for: 1, or a day where cells are days."""
+        return DAY if self.mechanism.calendar and self.mechanism.step >= DAY else Fraction(1)
 
     def unit_odds(self, draws: int | None = None) -> float:
-        """Return odds between two cells whose middles are 1 apart, by all draws of a person or by so many."""
+        """Return odds between two cells whose middles are `one` apart, by all draws of a person or by so many."""
         flat = 1.0 if self.mechanism.box is None else self.mechanism.box.stretched
-        return self._changed(flat, Fraction(draws or self.mechanism.times, self.mechanism.times))
+        return self._changed(flat * float(self.one), Fraction(draws or self.mechanism.times, self.mechanism.times))
 
     def _changed(self, distance: float, share: Fraction | int) -> float:
         """Return e^(rate distance) for a share of all draws, raised by the rounding of numbers to cells."""
         return math.exp(min(float(self.total) * float(share) * distance * (1 + _ROUNDING), 700.0))
 
 
-_ROUNDING = 1e-9
-"""Numbers are counted into cells in doubles, which move the border of a cell by less than this share of a region."""
+_ROUNDING = 1e-8
+"""Numbers are counted into cells in doubles, which move the border of a cell by less than this share of its side."""
+
+_BESIDE = 1e-9
+"""Degrees are doubles, which move a place by less than a micrometer, in km."""
 
 
 def of_columns(receipt: Receipt, noise: MetricNoise, voice: Voice) -> list[Part]:
@@ -65,7 +75,9 @@ def of_columns(receipt: Receipt, noise: MetricNoise, voice: Voice) -> list[Part]
 
 
 def _long(voice: Voice, noise: MetricNoise, length: float) -> str:
-    """Return a length with its unit, rounded up; below a kilometer in meters."""
+    """Return a length with its unit, rounded up; below a kilometer in meters, of dates in days."""
+    if noise.calendar and length >= DAY:
+        return f"{voice.rounded(length / float(DAY), ROUND_CEILING, 3)} d"
     if noise.unit == "km" and length < 1:
         return f"{voice.rounded(length * 1000, ROUND_CEILING, 3)} m"
     unit = f" {noise.unit}" if noise.unit else ""
@@ -78,7 +90,8 @@ def _circles(facts: PlaceFacts, voice: Voice) -> dict[str, str]:
 
 
 def _named(facts: PlaceFacts, name: str) -> str:
-    return name if facts.mechanism.box is not None else f"{name}_number"
+    noise = facts.mechanism
+    return name if noise.box is not None else f"{name}_time" if noise.calendar else f"{name}_number"
 
 
 def _lead(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
@@ -93,7 +106,7 @@ def _what(facts: PlaceFacts, voice: Voice) -> Text:
 def _promise(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
     noise = facts.mechanism
     said = voice.say("places_promise", what=_what(facts, voice), times=times(voice, facts.unit_odds()),
-                     distance=_long(voice, noise, 1.0))  # fmt: skip
+                     distance=_long(voice, noise, float(facts.one)))  # fmt: skip
     found: list[Part] = [Head(voice.say("asked")), Para(said, "lead")]
     if facts.factor >= USELESS:
         found.append(Para(voice.say("places_useless", what=_what(facts, voice))))
@@ -105,7 +118,7 @@ def _promise(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
         found += [*_trace(facts, voice), *_followed(facts, receipt, voice)]
     else:
         two, six = (times(voice, facts.unit_odds(draws)) for draws in (2, 6))
-        found.append(Para(voice.say("whose_places", two=two, six=six, distance=_long(voice, noise, 1.0))))
+        found.append(Para(voice.say("whose_places", two=two, six=six, distance=_long(voice, noise, float(facts.one)))))
     return [*found, Para(voice.say("exceptions"))]
 
 
@@ -115,7 +128,7 @@ def _trace(facts: PlaceFacts, voice: Voice) -> list[Part]:
     if noise.times == 1:
         return []
     said = voice.say("trace_places", most=voice.number(noise.times, 0), once=times(voice, facts.unit_odds(1)),
-                     times=times(voice, facts.unit_odds()), distance=_long(voice, noise, 1.0))  # fmt: skip
+                     times=times(voice, facts.unit_odds()), distance=_long(voice, noise, float(facts.one)))  # fmt: skip
     return [Para(said)]
 
 
@@ -131,6 +144,9 @@ def _followed(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 
 def _corner(voice: Voice, noise: MetricNoise, first: bool) -> str:
+    if noise.calendar:
+        moment = at(noise.region[0 if first else 1])
+        return moment.date().isoformat() if noise.calendar == DATE else moment.isoformat(" ", "seconds")
     if noise.box is None:
         return voice.number(noise.region[0 if first else 1], 6)
     lat, lon = noise.region[:2] if first else noise.region[2:]
@@ -207,8 +223,8 @@ def _count(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 
 def _second(facts: PlaceFacts, receipt: Receipt, voice: Voice) -> list[Part]:
-    once, twice = (times(voice, facts.odds(Fraction(1), releases)) for releases in (1, 2))
-    said = voice.say("second_places", distance=_long(voice, facts.mechanism, 1.0), times=once, twice=twice)
+    once, twice = (times(voice, facts.odds(facts.one, releases)) for releases in (1, 2))
+    said = voice.say("second_places", distance=_long(voice, facts.mechanism, float(facts.one)), times=once, twice=twice)
     return [Head(voice.say("q_second")), Para(said)]
 
 

@@ -19,11 +19,13 @@ from divulge.model.metrics.metric import Metric
 from divulge.releasing.planning.assumed import Assumed
 from divulge.releasing.records.levels import refuse_levels
 from divulge.releasing.records.promised import Spent
+from divulge.releasing.records.ran.calendar import DATE, TIME, is_moment
 from divulge.releasing.records.ran.means import SHARES, mean_radii
 from divulge.releasing.records.ran.mechanism import HEAD, Ran, read_head
 from divulge.releasing.records.ran.quarters import Quarter, read_quarters
 
-PLACED: Form = HEAD | {"metric": {"rate": str, "unit": str, "step": str, "region": [float], "quarters?": [list]}}
+PLACED: Form = HEAD | {"metric": {"rate": str, "unit": str, "step": str, "region": [float], "quarters?": [list],
+                               "calendar?": lambda kind: kind in (DATE, TIME)}}  # fmt: skip
 """What noise about a distance on record is made of."""
 
 SUMMED = 50
@@ -49,12 +51,13 @@ class MetricNoise(Ran):
         "km" for places.
     step : Fraction
         The side of a cell, in `unit`.
-    region : (south, west, north, east) in degrees, or (low, high)
+    region : (south, west, north, east) in degrees, or (low, high); of dates and times in hours since 1970
     assumed : none
     guarantees : {"ldp": rate times the largest distance}
         In nats, rounded up.
     times, person : as of a matrix
     quarters : who lives where, which is public; empty where nothing is said of it
+    calendar : "date" or "time" where numbers are moments; "" for numbers
     """
 
     columns: tuple[str, ...]
@@ -67,14 +70,16 @@ class MetricNoise(Ran):
     times: int = 1
     person: str | None = None
     quarters: tuple[Quarter, ...] = ()
+    calendar: str = ""
 
     @classmethod
     def of(
         cls, columns: tuple[str, ...], rate: Fraction, unit: str, step: Fraction, region: Any,
-        quarters: tuple[Quarter, ...] = (),
+        quarters: tuple[Quarter, ...] = (), calendar: str = "",
     ) -> "MetricNoise":  # fmt: skip
         """Return the noise on columns with its level."""
-        made = cls(columns, rate, unit, step, tuple(map(float, region)), Assumed(), {}, quarters=quarters)
+        sides = tuple(map(float, region))
+        made = cls(columns, rate, unit, step, sides, Assumed(), {}, quarters=quarters, calendar=calendar)
         return replace(made, guarantees=made.computed)
 
     name = "planar geometric noise"
@@ -171,6 +176,8 @@ class MetricNoise(Ran):
         }  # fmt: skip
         if self.quarters:
             metric["quarters"] = [one.to_list() for one in self.quarters]
+        if self.calendar:
+            metric["calendar"] = self.calendar
         return {**self._head(keeper), "metric": metric}
 
     @classmethod
@@ -181,7 +188,9 @@ class MetricNoise(Ran):
         metric = found["metric"]
         rate, step = rational(metric["rate"]), rational(metric["step"])
         made = cls(rate=rate, unit=metric["unit"], step=step, region=tuple(metric["region"]), **read_head(found),
-                   quarters=read_quarters(metric.get("quarters", ())))  # fmt: skip
+                   quarters=read_quarters(metric.get("quarters", ())), calendar=metric.get("calendar", ""))  # fmt: skip
+        if made.calendar and not (made.unit == "h" and len(made.region) == 2 and all(map(is_moment, made.region))):
+            raise DivulgeError.of("mechanism", "have a region of moments for dates and times", "its region", "another")
         refuse_levels(made)
         return made
 

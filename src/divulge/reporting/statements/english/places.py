@@ -7,6 +7,9 @@ PLACES: dict[str, str] = {
     "places_lead_number":
         "No published number is the true one. Chance moved each on purpose: half of them lie within {small} of the "
         "true one, and 95 of 100 within {large}.",
+    "places_lead_time":
+        "No published date or time is the true one. Chance moved each on purpose: half of them lie within {small} of "
+        "the true one, and 95 of 100 within {large}.",
     "places_words":
         "On this page, what a row really holds is called true. What the published table has in its place is called "
         "published.",
@@ -16,6 +19,7 @@ PLACES: dict[str, str] = {
         "tell apart, far ones easy.",
     "places_what": "places",
     "places_what_number": "numbers",
+    "places_what_time": "times",
     "places_useless":
         "It promises little about {what} that are far apart: over the whole region the odds may change by 1,000 times "
         "and more.",
@@ -29,6 +33,7 @@ PLACES: dict[str, str] = {
     "places_map_alt": "A region of {width} by {height}, with circles of {small} and {large} around a published point.",
     "q_places_apart": "What does a published point say about a part of town?",
     "q_places_apart_number": "What does a published number say about a range?",
+    "q_places_apart_time": "What does a published date or time say about a span of time?",
     "t_apart": "Two true ones that are at most so far apart",
     "t_odds": "their odds change at most",
     "t_hundred": "what was taken for 1 in 100 becomes at most",
@@ -65,8 +70,8 @@ PLACES: dict[str, str] = {
     "trace_places":
         "Seeing all rows of a person, nobody’s odds between two lists of cells for them change by more than {once} "
         "times for each {distance} between their middles, added up row by row. A cell counts as often as it occurs: "
-        "that of a home which is in one of the rows by {once} times for each {distance} from it to another cell, that "
-        "of one which is in all {most} by {times} times.",
+        "one that a person has in a single row by {once} times for each {distance} from it to another cell, one that "
+        "they have in all {most} by {times} times.",
     "mean_places":
         "The mean of the published points comes nearer than each of them. Of somebody who was in one spot in all "
         "{most} rows, far from the edge of the region, it lies within {small} of that spot in half of all cases, and "
@@ -75,6 +80,10 @@ PLACES: dict[str, str] = {
         "The mean of the published numbers comes nearer than each of them. Of somebody whose true number was the same "
         "in all {most} rows, far from the ends of the region, it lies within {small} of it in half of all cases, and "
         "within {large} in 95 of 100; whoever weighs the numbers better than a mean does may come nearer by a third.",
+    "mean_places_time":
+        "The mean of the published times comes nearer than each of them. Of somebody whose true one was the same in "
+        "all {most} rows, far from the ends of the region, it lies within {small} of it in half of all cases, and "
+        "within {large} in 95 of 100; whoever weighs the times better than a mean does may come nearer by a third.",
     "risk_places":
         "Whoever has few others around, and whoever has many rows: their points gather about where they often are.",
     "worried_places":
