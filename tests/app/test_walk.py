@@ -407,6 +407,40 @@ def test_places_on_a_phone(address: str, tmp_path: Path) -> None:
     assert out[0].replace('"', "") == "lat_perturbed,lon_perturbed,kind"
 
 
+def test_a_column_of_many_values_on_a_phone(address: str, tmp_path: Path) -> None:
+    """Addresses without a list: protocols side by side, and reports that went out and are estimated back."""
+    names = [f"page-{i}.org" for i in range(1200)]
+    lines = [f"{names[0] if i % 2 else names[i % 1200]},{'fm'[i % 3 % 2]}" for i in range(2400)]
+    (tmp_path / "visits.csv").write_text("\n".join(["url,sex", *lines]) + "\n")
+    with browser(390, False) as seen:
+        page = seen.page
+        page.goto(address)
+        page.set_input_files("#chosen", tmp_path / "visits.csv")
+        page.get_by_role("button", name="Read this file").click()
+        page.get_by_role("link", name="Or publish a column of many values").click()
+        page.get_by_label("What is seen of a person").fill("20")
+        page.get_by_role("radio", name="these, one a line").check()
+        page.get_by_label("Answers", exact=True).fill("\n".join(names))
+        page.get_by_role("radio", name="yes; or the promise").check()
+        page.get_by_role("button", name="Compare the ways").click()
+        page.wait_for_selector(".figure svg.main-svg")
+        seen.looks_right("many")
+        picture(page, "many")
+        page.get_by_role("radio", name="Hadamard response").check()
+        page.get_by_role("button", name="Take this").click()
+        page.get_by_role("checkbox", name="sex").check()
+        page.get_by_role("button", name="Publish now").click()
+        page.wait_for_selector("text=Files for the public")
+        seen.looks_right("many, published")
+        for paper, name in (("table", "out.csv"), ("receipt.json", "receipt.json")):
+            with page.expect_download() as coming:
+                page.locator(f"a[download][href$='/{paper}']").click()
+            coming.value.save_as(tmp_path / name)
+    found = dv.estimate_frequencies(tmp_path / "out.csv", tmp_path / "receipt.json", values=names[:1])
+    assert found.lower[0] < lines.count(f"{names[0]},f") / 2400 + lines.count(f"{names[0]},m") / 2400 < found.upper[0]
+    assert found.rows == 2400
+
+
 HOSTILE = {
     "table.parquet": (b"PAR1" + bytes(200), "table.parquet"),
     "table.csv": (b'a,b\n"1,2\n3,4\n', "table.csv"),

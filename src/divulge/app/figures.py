@@ -156,6 +156,28 @@ def places(true: Sequence[tuple[float, float]], moved: Sequence[tuple[float, flo
     return {"data": marks, "layout": layout}
 
 
+def protocols(ways: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+    """How far off estimates of rare answers are beside the bits of a report, protocol by protocol."""
+    marks: list[dict[str, Any]] = []
+    for one, name in zip(ways, names, strict=True):
+        ink = "warn" if one["best"] else "after" if one["can"] else "before"
+        marks.append({
+            "type": "scatter", "mode": "markers", "name": name, "x": [one["bits"]], "y": [one["off"][0]],
+            "hovertemplate": "%{x} bits, ± %{y} rows<extra></extra>",
+            "marker": {"color": INK[ink], "size": 16 if one["best"] else 11,
+                       "symbol": _SHAPES[len(marks) % len(_SHAPES)] + ("" if one["can"] else "-open")},
+        })  # fmt: skip
+    layout = _layout(height=360)
+    layout["margin"] = {**layout["margin"], "t": 110}  # one line of the legend for each two ways on a phone
+    layout["xaxis"] |= {"title": {"text": "bits of a report"}, "type": "log"}
+    layout["yaxis"] |= {"title": {"text": "rare answers off by ± rows"}, "type": "log"}
+    return {"data": marks, "layout": layout}
+
+
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "star")
+"""A shape for each protocol, so that no color need be told apart."""
+
+
 _WITHIN = "at most %{x:.3g} in 100 sure, {1} within ± %{y:.3g}{2}<extra></extra>"
 
 

@@ -222,7 +222,7 @@ def application(
     require("python_multipart", "app")
     applications, routing = require("starlette.applications", "app"), require("starlette.routing", "app")
     staticfiles, responses = require("starlette.staticfiles", "app"), require("starlette.responses", "app")
-    from divulge.app.steps import aim, asked, check, coarse, data, how, places, preview, release, table
+    from divulge.app.steps import aim, asked, check, coarse, data, how, many, places, preview, release, table
 
     pages = Pages(demo, ledger)
     get_ready()
@@ -292,7 +292,7 @@ def application(
 
     steps: list[tuple[str, str, Callable[[Pages, Any], Any]]] = [
         route
-        for step in (data, aim, how, table, coarse, places, preview, asked, release, check)
+        for step in (data, aim, how, table, coarse, places, many, preview, asked, release, check)
         for route in step.ROUTES
     ]
 

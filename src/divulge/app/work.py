@@ -20,6 +20,8 @@ from divulge.files.tables.glance import glance
 from divulge.files.tables.tidying import spellings
 from divulge.files.tables.values import values_of
 from divulge.model.shown import at_most, named
+from divulge.protocols.choice import fitted
+from divulge.protocols.information import most_information
 from divulge.publishing.publication import ready, task, without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
@@ -27,16 +29,19 @@ from divulge.releasing.beside import FEW, MOST_ALIKE, after, largest
 from divulge.releasing.column import Release
 from divulge.releasing.output.archive import archived
 from divulge.releasing.output.places import PAPERS
-from divulge.releasing.planning.assumed import around
+from divulge.releasing.planning.assumed import Assumed, around
 from divulge.releasing.planning.choosing import left
 from divulge.releasing.planning.listed import read_values
 from divulge.releasing.records.ran.mechanism import Mechanism
+from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.ran.quarters import beliefs
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.release import expected
+from divulge.releasing.reports.drawing import MOST_BITS
 from divulge.releasing.request import Request, run
 from divulge.reporting.statements.placed import APART, MOST_QUARTERS, PlaceFacts
+from divulge.reporting.statements.reported import CANDIDATES, ReportFacts
 from divulge.reporting.statements.voice import Voice
 from divulge.tables.assess import readable
 
@@ -263,7 +268,7 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
     All are the most that somebody may hold a person for `value` with: from `before`, or from how frequent it is among
     people alike in the columns that go out.
     """
-    if not isinstance(asked, Release) or asked.about_distance:
+    if not isinstance(asked, Release) or asked.about_distance or asked.protocol is not None:
         return {"own": 0.0, "notes": []}
     source = dv.open_table(path)
     with _budget_in_words():
@@ -410,6 +415,39 @@ def _quarters(noise: MetricNoise, facts: PlaceFacts) -> list[dict[str, Any]]:
              for one, pair in zip(noise.quarters, zip(*shares, strict=True), strict=True)]  # fmt: skip
     surest = sorted(named, key=lambda row: -row[2])[:MOST_QUARTERS]
     return [dict(zip(("name", "before", "after"), row, strict=True)) for row in surest]
+
+
+def reports(
+    progress: Progress, column: str, rows: int, listed: int, values: int, level: float, times: int, once: bool
+) -> dict[str, Any]:
+    """Return protocols side by side under an epsilon: how far off estimates are, how long reports, what they tell.
+
+    Of a list of so many answers, or, where there are none, of any text; `once` where one draw stands in several rows.
+    """
+    progress(0, None)
+    share = dv.LDP(level / times * (1 - 2**-40))
+    size = listed or max(2, values)
+    compared = dv.protocols.choose(size, share, n=max(1, rows))
+    ways = [_way(column, one.protocol, rows, "" if listed else "list") for one in compared if one.drawn]
+    ways += [_way(column, fitted(name, None, [share]), rows, why)
+             for name, why in (("local-hashing", ""), ("prefix-extension", "once" * once)) if not listed]  # fmt: skip
+    ways = [one for one in ways if one["name"] != "local-hashing" or listed or not one["why"]]
+    best = compared.best.protocol.name if listed else "local-hashing"
+    for one in ways:
+        one["best"] = one["name"] == best
+    return {"rows": rows, "times": times, "ways": ways, "asked": listed or CANDIDATES,
+            "after": 100 * float(dv.guarantees.posterior_bounds(dv.LDP(level), 0.01).upper)}  # fmt: skip
+
+
+def _way(column: str, protocol: Any, rows: int, why: str) -> dict[str, Any]:
+    """Return a protocol, and why it cannot run, in a word."""
+    long = protocol.name.endswith("unary") and rows * protocol.size > MOST_BITS
+    why = why or "bits" * long
+    off = ReportFacts(FrequencyOracle.of(column, protocol, Assumed()), rows).off
+    return {
+        "name": protocol.name, "bits": math.ceil(protocol.bits), "tells": most_information(protocol) / math.log(2),
+        "off": tuple(min(math.ceil(one), rows) for one in off), "can": not why, "why": why,
+    }  # fmt: skip
 
 
 MOST_GROUPS = 1000

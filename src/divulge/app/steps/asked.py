@@ -10,10 +10,11 @@ from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
-from divulge.app.steps import coarse, how, places, table
+from divulge.app.steps import coarse, how, many, places, table
 from divulge.app.steps.preview import ready
 from divulge.app.words import filled
 from divulge.guarantees import LDP, guarantee_for_posterior
+from divulge.releasing.options import as_columns
 from divulge.releasing.request import Request
 
 FORMATS = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
@@ -45,7 +46,8 @@ class Form:
 def perturbed(session: Session) -> tuple[str, ...]:
     """Return the columns that go out otherwise than they are."""
     known = session.choices
-    return tuple(places.arguments(session)["column"]) if known["how"]["way"] == "places" else (known["secret"],)
+    own = {"places": places, "many": many}.get(known["how"]["way"])
+    return as_columns(own.arguments(session)["column"]) if own else (known["secret"],)
 
 
 def beside(session: Session) -> list[str]:
@@ -67,6 +69,10 @@ def request(session: Session, form: Form, ledger: str | None) -> Request:
     if known["how"]["way"] == "places":
         return Request.of("release", source, f"places_perturbed.{form.ending}", keep=list(form.keep),
                           **places.arguments(session), **common)  # fmt: skip
+    if known["how"]["way"] == "many":
+        asked = many.arguments(session) | {"protocol": known["how"]["protocol"]}
+        return Request.of("release", source, f"{_file_name(asked['column'])}_perturbed.{form.ending}",
+                          keep=list(form.keep), **asked, **common)  # fmt: skip
     common |= {"budget": budget} if (budget := _budget(form, session)) else {}
     if known["how"]["way"] == "table":
         asked = table.arguments(session)
@@ -74,9 +80,14 @@ def request(session: Session, form: Form, ledger: str | None) -> Request:
         return Request.of(
             "publish", source, f"statistics.{form.ending}", statistics=statistics, **asked["options"], **common
         )
-    name = known["secret"] if known["secret"].isalnum() and len(known["secret"].encode()) <= 60 else "column"
+    name = _file_name(known["secret"])
     choice = how.options(session, known["how"]["way"], known["aim"])
     return Request.of("release", source, f"{name}_perturbed.{form.ending}", keep=list(form.keep), **choice, **common)
+
+
+def _file_name(column: str) -> str:
+    """Return a column as a part of the name of a file."""
+    return column if column.isalnum() and len(column.encode()) <= 60 else "column"
 
 
 def _budget(form: Form, session: Session) -> str | None:

@@ -22,6 +22,9 @@ from divulge.releasing.planning.listed import OTHER
 from divulge.releasing.request import MOST_ROWS
 
 ENDINGS = " ".join(endings(TABLES))
+MANY = 100
+"""Columns of more values are offered as reports: with fewer, a mechanism made for them is as good."""
+
 OPTIONS = ("delimiter", "decimal", "encoding", "sheet", "header")
 """Options of reading that are typed as text."""
 
@@ -82,7 +85,8 @@ def columns(pages: Any, request: Any) -> Any:
         proposed |= {column["name"]: column["groups"] for column in found["columns"] if column["name"] not in rules}
         proposed |= {name: [(rule, rule)] for name, rule in rules.items() if name not in proposed}
         return {"found": found, "rules": rules, "proposed": proposed,
-                "spelled": session.choices["reading"]["options"].get("one_spelling", ())}  # fmt: skip
+                "spelled": session.choices["reading"]["options"].get("one_spelling", ()),
+                "many": any((column["values"] or 0) > MANY for column in found["columns"])}  # fmt: skip
 
     return pages.part(session, "data", _ingest(session), "_columns.html", known)
 

@@ -30,7 +30,7 @@ def show(pages: Any, request: Any) -> Any:
     known = session.choices
     way = known["how"]["way"]
     context: dict[str, Any] = {"formats": asked.FORMATS, "public": PUBLIC, "table": way == "table",
-                               "coarse": way == "coarse", "places": way == "places"}  # fmt: skip
+                               "coarse": way == "coarse", "places": way == "places", "many": way == "many"}  # fmt: skip
     form = known.get("form", asked.Form())
     context |= {"shown": _shown(session), "others": asked.beside(session), "perturbed": asked.perturbed(session),
                 "kept": form.keep, "budget": form.budget}  # fmt: skip

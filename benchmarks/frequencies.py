@@ -1,11 +1,12 @@
 """How often intervals of protocol reports hold, and how far estimates are off: two tables of docs/millions.md.
 
-    python benchmarks/coverage.py [RUNS]    1,000 runs take some minutes
+    python benchmarks/frequencies.py [RUNS]    1,000 runs take some minutes
 
 Coverage: senders have values whose shares fall as 1, 1/2, 1/3, ..., the same in each run; in each all intervals have
 a confidence of 95 % at once. A run misses if any of its intervals does not hold the share of its value; beside it
 stands how often the interval of the most frequent value alone misses, and how wide intervals are by the width of
-normal ones of the same risk, 2 z sqrt(variance). Values of which a protocol without a list is asked are all of them.
+normal ones of the same risk, 2 z sqrt(variance): less than 1 where they are cut at shares of 0 and 1.
+A protocol without a list is asked for all values.
 
 Error: the mean over the values of the squared error of a count, in units of one sender, of n senders at epsilon 5 over
 22,000 values, which take the first of the 22,953 points of the projective space, against the variance; with the
