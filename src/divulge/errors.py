@@ -97,7 +97,7 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[2J")
     'a\\\\x1b[2J'
     """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def number_of(count: int, noun: str) -> str:

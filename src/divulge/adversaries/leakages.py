@@ -121,7 +121,7 @@ def weight_blocks(joint: Joint, adversary: Adversary, columns: np.ndarray | None
     exactly = joint.exact and adversary.rule.exact
     p, c = (joint.p, joint.c) if exactly else (joint.prior.floats, joint.channel.floats)
     if columns is not None or not joint.occurring.all():
-        c = c[:, np.flatnonzero(joint.occurring) if columns is None else columns]
+        c = c[:, joint.y if columns is None else columns]
     width = max(1, _BLOCK // len(p))
     for start in range(0, c.shape[1], width):
         block = c[:, start : start + width]
@@ -179,7 +179,7 @@ def _exact_scores(joint: Joint, adversary: Adversary, columns: np.ndarray) -> _S
 def _seen(joint: Joint, outcome: Hashable) -> np.ndarray:
     """Return the position of an outcome, which must occur, or of all that do."""
     if outcome is None:
-        return np.flatnonzero(joint.occurring)
+        return joint.y
     joint.posterior(outcome)
     return np.array([_labels.position(joint.outcomes, outcome, "outcome")])
 

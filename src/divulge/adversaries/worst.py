@@ -136,7 +136,7 @@ def _against_worst(joint: Any, outcome: Hashable, side: str) -> tuple[Joint, Has
 
 def _least_lifted(joint: Joint, outcome: Hashable) -> int:
     """Return the position of argmax_x P_x / d^y_x = argmin_x C_xy over the support of the prior."""
-    support = np.flatnonzero(joint.prior.support)
+    support = joint.x
     return int(support[first_smallest(joint.channel.column(outcome)[support], relative=LAST_BITS, absolute=0.0)])
 
 

@@ -27,7 +27,6 @@ from divulge.measures.pointwise.density import (
     lift_capacity_of,
     pmc_of,
     pml_of,
-    seen,
 )
 from divulge.measures.pointwise.guessing import min_entropy_leakage_of
 from divulge.model.channel import Channel
@@ -240,9 +239,8 @@ def _profile(
 
 
 def _of_joint(joint: Joint, ends: Extremes, joint_top: np.ndarray, unit: Unit) -> dict[str, Any]:
-    y = seen(joint)
-    ends = ends.only(y)
-    q = between(joint.outer[y], ends)
+    ends = ends.only(joint.y)
+    q = between(joint.outer[joint.y], ends)
     return {
         "pml": pml_of(joint, q, ends, unit),
         "pmc": pmc_of(joint, q, ends, unit),
@@ -262,9 +260,8 @@ def _float_profile(joint: Joint, unit: Unit) -> Profile:
 
 
 def _exact_profile(joint: Joint, unit: Unit) -> Profile:
-    likely = np.flatnonzero(joint.prior.support)
     ends = extremes(joint.c)
-    support_ends = ends if len(likely) == len(joint.p) else extremes(joint.c, likely)
+    support_ends = ends if len(joint.x) == len(joint.p) else extremes(joint.c, joint.x)
     named = _of_joint(joint, support_ends, largest_joint(joint.c, joint.p), unit)
     information = exact_mutual_information(joint, unit)
     return _profile(joint.channel, ends, row_logs(joint.channel), unit, mutual_information=information, **named)

@@ -10,6 +10,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.late import Kept
 from divulge.model import labels as _labels
 from divulge.model.entries import (
     CLEAN,
@@ -19,6 +20,7 @@ from divulge.model.entries import (
     frozen,
     kept_whole,
     normalized,
+    ready,
     short_floats,
     why_not_shares,
 )
@@ -75,11 +77,12 @@ class Channel(Tabled):
     def __init__(
         self, matrix: Any, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
     ) -> None:
-        matrix, secrets, outcomes = _unpacked(matrix, secrets, outcomes)
-        kept = None if is_sparse(matrix) else kept_whole(matrix)
-        if kept is not None:
+        array = ready(matrix, 2)
+        if array is None and (kept := kept_whole(matrix)) is not None:
             array, vars(self)["mean_row"] = kept
-        else:
+        whole = array is not None
+        if array is None:
+            matrix, secrets, outcomes = _unpacked(matrix, secrets, outcomes)
             place = _place(secrets, outcomes)
             array = _checked_sparse(matrix) if is_sparse(matrix) else entries(matrix, "channel", 2, place)
         if 0 in array.shape:
@@ -88,7 +91,7 @@ class Channel(Tabled):
         columns = _labels.alphabet(outcomes, array.shape[1], "outcomes")
         if is_sparse(array):
             array = _normalized_sparse(array, rows)
-        elif kept is None:
+        elif not whole:
             array = normalized(array, "channel", _row_sums(rows), short_floats(matrix) or _HINT)
         object.__setattr__(self, "matrix", array if is_sparse(array) else frozen(array))
         object.__setattr__(self, "secrets", rows)
@@ -142,7 +145,7 @@ class Channel(Tabled):
         """Whether the entries are Fractions."""
         return self.matrix.dtype.hasobject
 
-    @cached_property
+    @Kept
     def floats(self) -> Any:
         """The matrix as float64, shape (N, M); sparse stays sparse."""
         return self.matrix if self.sparse else floats_of(self.matrix)

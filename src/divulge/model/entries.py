@@ -57,6 +57,21 @@ def entries(values: Any, argument: str, ndim: int, place: Place) -> np.ndarray:
     return np.array(parsed, dtype=np.float64).reshape(array.shape)
 
 
+def ready(values: Any, ndim: int) -> np.ndarray | None:
+    """Return a copy of a plain float64 array whose rows (last axis) are distributions as they are: all is checked.
+
+    None for all else, which may still be read, normalized or refused in words.
+    """
+    if type(values) is not np.ndarray or values.dtype != np.float64 or values.ndim != ndim:
+        return None
+    if not 0 < values.size <= _PANEL:
+        return None
+    copy = values + 0.0  # 0.0 for -0.0, as in `_fresh`
+    off = np.abs(np.add.reduce(copy, axis=-1) - 1.0)  # NaN where an entry is
+    bad = np.count_nonzero(copy < 0) or np.count_nonzero(off <= CLEAN) < off.size
+    return None if bad else copy
+
+
 def _fresh(values: np.ndarray, argument: str, place: Place) -> np.ndarray:
     """Return a checked float64 copy, with 0.0 for -0.0, of which 1 / -0.0 = -inf would come.
 

@@ -161,10 +161,20 @@ class Joint(Tabled):
         p, c = self.prior.floats, self.channel.floats
         return frozen(weighted_sum(c, p) if type(c) is np.ndarray else np.asarray(p @ c).ravel())
 
-    @cached_property
+    @Kept
     def occurring(self) -> np.ndarray:
         """Which outcomes have q_y > 0, boolean of shape (M,). The others take no part in prior-dependent quantities."""
-        return frozen((self.outer > 0).astype(bool))
+        return frozen((self.outer > 0).astype(bool, copy=False))
+
+    @Kept
+    def x(self) -> np.ndarray:
+        """The positions of the secrets with P_x > 0, rising."""
+        return frozen(self.prior.support.nonzero()[0])
+
+    @Kept
+    def y(self) -> np.ndarray:
+        """The positions of the outcomes with q_y > 0, rising."""
+        return frozen(self.occurring.nonzero()[0])
 
     @cached_property
     def lift(self) -> np.ndarray:

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError, number_of
+from divulge.late import Kept
 from divulge.model import labels as _labels
-from divulge.model.entries import entries, floats_of, frozen, normalized, short_floats
+from divulge.model.entries import entries, floats_of, frozen, normalized, ready, short_floats
 from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled
 from divulge.model.tables import (
@@ -47,35 +47,21 @@ class Prior(Tabled):
     secrets: Labels
 
     def __init__(self, probabilities: Any, secrets: Iterable[Hashable] | None = None) -> None:
-        if isinstance(probabilities, Prior):
-            secrets = probabilities.secrets if secrets is None else secrets
-            probabilities = probabilities.probabilities
-        elif is_labelled_column(probabilities):
-            secrets = index_labels(probabilities.index) if secrets is None else secrets
-        elif is_labelled_array(probabilities) and probabilities.ndim == 1:
-            secrets = axis_labels(probabilities)[0] if secrets is None else secrets
-        elif is_table(probabilities):
-            probabilities, named = labelled_vector(probabilities, "prior")
-            secrets = named if secrets is None else secrets
-        elif isinstance(probabilities, Mapping):
-            if secrets is not None:
-                raise DivulgeError.of("secrets", "be absent when a mapping brings the labels", "it", "given as well")
-            probabilities, secrets = list(probabilities.values()), list(probabilities)
-        if isinstance(probabilities, (str, int)):
-            hint = "Prior.uniform(n) has n secrets that are equally likely; read_prior reads a file."
-            raise DivulgeError.of(
-                "prior", "be a list of probabilities", "it", f"a {type(probabilities).__name__}", hint
-            )
-        array = entries(probabilities, "prior", 1, lambda index: f"entry {index[0]}")
+        array = ready(probabilities, 1)
+        whole = array is not None
+        if array is None:
+            probabilities, secrets = _unpacked(probabilities, secrets)
+            array = entries(probabilities, "prior", 1, lambda index: f"entry {index[0]}")
         if array.size == 0:
             raise DivulgeError.of("prior", "have at least one entry", "it", "empty")
         letters = _labels.alphabet(secrets, len(array), "secrets")
-        array = normalized(
-            array,
-            "prior",
-            lambda i: "have entries that sum to" if i < 0 else "their sum is",
-            short_floats(probabilities) or "for counts use Prior.from_counts.",
-        )
+        if not whole:
+            array = normalized(
+                array,
+                "prior",
+                lambda i: "have entries that sum to" if i < 0 else "their sum is",
+                short_floats(probabilities) or "for counts use Prior.from_counts.",
+            )
         object.__setattr__(self, "probabilities", frozen(array))
         object.__setattr__(self, "secrets", letters)
 
@@ -139,15 +125,15 @@ class Prior(Tabled):
         """Whether the probabilities are Fractions."""
         return self.probabilities.dtype.hasobject
 
-    @cached_property
+    @Kept
     def floats(self) -> np.ndarray:
         """The probabilities as float64, shape (N,)."""
         return floats_of(self.probabilities)
 
-    @cached_property
+    @Kept
     def support(self) -> np.ndarray:
         """Which secrets have positive probability, boolean of shape (N,)."""
-        return frozen((self.probabilities > 0).astype(bool))
+        return frozen((self.probabilities > 0).astype(bool, copy=False))
 
     @property
     def p_min(self) -> Any:
@@ -221,3 +207,24 @@ class Prior(Tabled):
 
     def _shown(self) -> tuple[str, Table]:
         return f"Prior of {number_of(len(self), 'secret')}", (self.secrets, ["P"], self.probabilities.reshape(-1, 1))
+
+
+def _unpacked(probabilities: Any, secrets: Any) -> tuple[Any, Any]:
+    """Return (probabilities, labels): what a prior, series, labelled array, table or mapping brings with it."""
+    if isinstance(probabilities, Prior):
+        return probabilities.probabilities, probabilities.secrets if secrets is None else secrets
+    if is_labelled_column(probabilities):
+        return probabilities, index_labels(probabilities.index) if secrets is None else secrets
+    if is_labelled_array(probabilities) and probabilities.ndim == 1:
+        return probabilities, axis_labels(probabilities)[0] if secrets is None else secrets
+    if is_table(probabilities):
+        probabilities, named = labelled_vector(probabilities, "prior")
+        return probabilities, named if secrets is None else secrets
+    if isinstance(probabilities, Mapping):
+        if secrets is not None:
+            raise DivulgeError.of("secrets", "be absent when a mapping brings the labels", "it", "given as well")
+        return list(probabilities.values()), list(probabilities)
+    if isinstance(probabilities, (str, int)):
+        hint = "Prior.uniform(n) has n secrets that are equally likely; read_prior reads a file."
+        raise DivulgeError.of("prior", "be a list of probabilities", "it", f"a {type(probabilities).__name__}", hint)
+    return probabilities, secrets

@@ -29,10 +29,10 @@ class Record:
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
+        held = vars(self)
+        for name, value in held.items():
             if isinstance(value, np.ndarray):
-                object.__setattr__(self, name, frozen(value.view()))
+                held[name] = frozen(value.view())
 
     def _compared(self) -> list[Any]:
         return [getattr(self, name) for name, field in self.__dataclass_fields__.items() if field.compare]

@@ -13,7 +13,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.guarantees.deciding.rational import Rational
-from divulge.measures.numeric.columns import extremes
+from divulge.measures.numeric.columns import extremes, likely_ends
 from divulge.model.channel import Channel
 from divulge.model.entries import CLEAN
 from divulge.model.joint import Joint
@@ -385,8 +385,8 @@ def lower_peaks(joint: Joint) -> Peaks:
 
 
 def _seen(joint: Joint) -> tuple[np.ndarray, np.ndarray, Any]:
-    y = np.flatnonzero(joint.occurring)
-    return y, joint.outer[y], extremes(joint.c, np.flatnonzero(joint.prior.support))
+    y = joint.y
+    return y, joint.outer[y], likely_ends(joint)
 
 
 def row_peaks(channel: Channel) -> Peaks:
@@ -406,7 +406,7 @@ def total_of(subject: Joint | Channel, of_column: OfColumn, floats: Any) -> Rati
     """Return the sum over the outcomes of a part of every column, of which `floats` is the sum in floats."""
     twin = Rational.of(subject)
     channel = subject if isinstance(subject, Channel) else subject.channel
-    columns = range(channel.shape[1]) if isinstance(subject, Channel) else np.flatnonzero(subject.occurring).tolist()
+    columns = range(channel.shape[1]) if isinstance(subject, Channel) else subject.y.tolist()
 
     def exactly() -> tuple[Fraction, Fraction]:
         return exact.total(of_column(twin, twin.column(j)) for j in columns), twin.cover

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from divulge.guarantees.deciding import levels as at
 from divulge.guarantees.deciding.levels import Level, Peaks, Ratio, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.average.capacities import maximal_cost_leakage, maximal_leakage
 from divulge.measures.average.information import mutual_information
-from divulge.measures.numeric.columns import extremes
+from divulge.measures.numeric.columns import extremes, likely_ends
 from divulge.measures.pointwise.density import pmc, pml
 from divulge.measures.pointwise.guessing import min_entropy_leakage
 from divulge.model.channel import Channel
@@ -40,7 +38,7 @@ class AverageGLeakage(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        ends = extremes(subject.c, np.flatnonzero(subject.prior.support))
+        ends = likely_ends(subject)
         adversary = "An adversary who is paid 1/P(x) for naming the secret x gains this factor on average."
         found = at.total_of(subject, lambda _, column: max(column), at.total(ends.top[subject.occurring]))
         return (at.ratio_of(found, Witness(adversary=adversary)),)
@@ -205,7 +203,7 @@ class MutualInformation(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         def terms(twin: Rational) -> Iterator[tuple[Any, Any]]:
-            for j in np.flatnonzero(subject.occurring).tolist():
+            for j in subject.y.tolist():
                 column = twin.column(j)
                 outer = twin.outer(column)
                 yield from ((p * c, c / outer) for p, c in zip(twin.prior, column, strict=True))

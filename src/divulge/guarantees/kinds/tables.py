@@ -77,7 +77,7 @@ class DistinctL(Guarantee):
     sentence = "Whatever group is seen, at least {l} values stay possible; one of them may be all but certain."
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        seen = np.flatnonzero(subject.occurring)
+        seen = subject.y
         possible = (_dense(subject.c)[subject.prior.support][:, seen] > 0).astype(bool).sum(axis=0)
         place = int(np.argmin(possible))
         outcome = subject.outcomes[int(seen[place])]
@@ -102,7 +102,7 @@ class EntropyL(Guarantee):
     sentence = "Whatever group is seen, its values are as uncertain as {l} that are equally likely."
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        seen = np.flatnonzero(subject.occurring)
+        seen = subject.y
         q = _seen_posteriors(subject)
         with np.errstate(divide="ignore", invalid="ignore"):
             entropies = -np.where(q > 0, q * np.log(q), 0.0).sum(axis=0)
@@ -148,7 +148,7 @@ class RecursiveL(Guarantee):
         q = _seen_posteriors(subject)
         falling = -np.sort(-q, axis=0)
         rest = falling[tail:].sum(axis=0) if tail < len(falling) else np.zeros(q.shape[1])
-        seen = np.flatnonzero(subject.occurring)
+        seen = subject.y
         lacking = np.flatnonzero((q > 0).sum(axis=0) <= tail)
         if len(lacking):
             outcome = subject.outcomes[int(seen[lacking[0]])]
@@ -182,7 +182,7 @@ class TCloseness(Guarantee):
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         p = exact.as_floats(subject.p[subject.prior.support])
         floats = np.maximum(_seen_posteriors(subject) - p[:, None], 0).sum(axis=0)
-        found, column = _most(subject, np.flatnonzero(subject.occurring), floats, _variation)
+        found, column = _most(subject, subject.y, floats, _variation)
         outcome = subject.outcomes[column]
         text = f"Seeing {named(outcome)}, some event becomes {promised(found.ratio)} more likely than it was."
         return (at.ratio_of(found, Witness(outcome, adversary=text)),)
@@ -213,7 +213,7 @@ class OrderedT(Guarantee):
         p = exact.as_floats(subject.p[subject.prior.support])
         moved = np.cumsum(_seen_posteriors(subject) - p[:, None], axis=0)
         floats = np.abs(moved[:-1]).sum(axis=0) / max(len(p) - 1, 1)
-        found, column = _most(subject, np.flatnonzero(subject.occurring), floats, _ordered_distance)
+        found, column = _most(subject, subject.y, floats, _ordered_distance)
         outcome = subject.outcomes[column]
         text = f"Seeing {named(outcome)}, the values have moved by {promised(found.ratio)} of the range."
         return (at.ratio_of(found, Witness(outcome, adversary=text)),)
@@ -263,9 +263,9 @@ class EnhancedBeta(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        support = np.flatnonzero(subject.prior.support)
+        support = subject.x
         p = exact.as_floats(subject.p[support])
-        seen = np.flatnonzero(subject.occurring)
+        seen = subject.y
         lifts = exact.as_floats(_dense(subject.c)[np.ix_(support, seen)]) / exact.as_floats(subject.outer[seen])
         room = (1 - np.log(p))[:, None] - lifts
         twin = Rational.of(subject)
@@ -314,7 +314,7 @@ def _dense(matrix: Any) -> np.ndarray:
 
 def _seen_posteriors(joint: Joint) -> np.ndarray:
     """Return the posteriors as doubles, over the secrets and the outcomes that can occur."""
-    support, seen = np.flatnonzero(joint.prior.support), np.flatnonzero(joint.occurring)
+    support, seen = joint.x, joint.y
     return exact.as_floats(joint.posteriors[np.ix_(support, seen)])
 
 
@@ -344,7 +344,7 @@ def _most(
 
 
 def _largest(joint: Joint, floats: Any, of_column: Callable[[Rational, int], Fraction]) -> tuple[Ratio, int]:
-    seen = np.flatnonzero(joint.occurring)
+    seen = joint.y
     return _most(joint, seen, exact.as_floats(_dense(floats)[:, seen]).max(axis=0), of_column)
 
 

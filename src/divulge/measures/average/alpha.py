@@ -16,7 +16,7 @@ from divulge.measures.numeric.columns import absent_mass, column_ends, largest_j
 from divulge.measures.numeric.convex import power_term
 from divulge.measures.numeric.radius import Rows, allowance, of_order
 from divulge.measures.numeric.simplex import checked_tolerance, maximize
-from divulge.measures.pointwise.density import log_ratio, seen
+from divulge.measures.pointwise.density import log_ratio
 from divulge.measures.pointwise.divergence import column_means
 from divulge.measures.pointwise.guessing import min_entropy_leakage
 from divulge.model.channel import is_sparse
@@ -242,7 +242,7 @@ def _of_order_zero(joint: Joint) -> float:
 
 def _of_order_infinity(joint: Joint, unit: Unit) -> float:
     """Return log sum_y max_x C_xy over the secrets with P_x > 0."""
-    top = column_ends(joint.c, np.flatnonzero(joint.prior.support))[0]
+    top = column_ends(joint.c, joint.x)[0]
     if joint.exact:
         return exact.log(total(top), unit)
     return max(log_of_excess(top, dense_row(joint.c, int(np.argmax(joint.p))), 1.0), 0.0) / nats_per(unit)
@@ -253,7 +253,7 @@ def _exact_value(joint: Joint, a: Fraction, tilt: Fraction, unit: Unit) -> float
 
     With tilt 1 it is Sibson's under P itself, with tilt a Arimoto's.
     """
-    x, y = np.flatnonzero(joint.prior.support), seen(joint)
+    x, y = joint.x, joint.y
     part = joint.c[np.ix_(x, y)]
     nats_per(unit)
     if (part == part[0]).all():
@@ -285,9 +285,9 @@ def _masses(joint: Joint) -> np.ndarray:
 
 def _float_sibson(joint: Joint, a: float) -> float:
     """Return Sibson's information of a float joint."""
-    y, c, p = seen(joint), joint.channel.floats, joint.prior.floats
+    y, c, p = joint.y, joint.channel.floats, joint.prior.floats
     excess = column_means(joint, lambda t, u: power_term(t, u, a))[y]
-    top = column_ends(c, np.flatnonzero(joint.prior.support))[0][y]
+    top = column_ends(c, joint.x)[0][y]
     sums = _column_sums(c, p, y, top, lambda p, c: p * c**a)
     return _of_moments(a, joint.outer[y], excess, top, np.log(sums), _beyond_mean(c, p, y, top))
 
@@ -300,7 +300,7 @@ def _beyond_mean(c: Any, p: np.ndarray, columns: np.ndarray, level: np.ndarray) 
 
 def _float_arimoto(joint: Joint, a: float) -> float:
     """Return Sibson's information under the tilted prior; secrets whose weight underflows there count by (P C)^a."""
-    y, c, p = seen(joint), joint.channel.floats, joint.prior.floats
+    y, c, p = joint.y, joint.channel.floats, joint.prior.floats
     likeliest = p.max()
     logs = np.where(p > 0, a * log_ratio(p, np.full(len(p), likeliest)), -np.inf)
     weights, faint = np.where(logs < _FAINT, 0.0, np.exp(logs)), np.where(logs < _FAINT, p, 0.0)

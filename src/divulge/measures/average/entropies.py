@@ -11,7 +11,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import kl_term, log_probabilities, power_term
 from divulge.measures.pointwise.by_outcome import Pointwise
-from divulge.measures.pointwise.density import log_ratio, seen
+from divulge.measures.pointwise.density import log_ratio
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint, as_prior
 from divulge.model.entries import scalar
@@ -247,7 +247,7 @@ def guesswork_after(joint: Any, moment: float = 1) -> Pointwise:
     ({0: 1.25, 1: 1.25}, {0: 1.75, 1: 1.75})
     """
     t, joint = _moment(moment), as_joint(joint)
-    y = seen(joint)
+    y = joint.y
     c = joint.c.tocsc() if is_sparse(joint.c) else joint.c
     values = np.empty(len(y))
     for k, j in enumerate(y.tolist()):

@@ -63,7 +63,7 @@ def maximal_guesswork_leakage(joint: Any, unit: Unit = "nats") -> Bracket:
     (0.287682, 0.287682)
     """
     scale, joint = nats_per(unit), as_joint(joint)
-    floats, support = joint.channel.floats, np.flatnonzero(joint.prior.support)
+    floats, support = joint.channel.floats, joint.x
     rows = floats[support]
     every = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
     kept = every if len(every) <= _MOST else every[_telling(every)]

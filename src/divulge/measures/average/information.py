@@ -58,7 +58,7 @@ def mutual_information(joint: Any, unit: Unit = "nats") -> float:
 
 def exact_mutual_information(joint: Joint, unit: Unit) -> float:
     """Return sum p C log C - sum q log q of an exact joint, correctly rounded: few logarithms of long fractions."""
-    x = np.flatnonzero(joint.prior.support)
+    x = joint.x
     entries = zip(joint.matrix[x].ravel().tolist(), joint.c[x].ravel().tolist(), strict=True)
     outer = [q for q in joint.outer.tolist() if q > 0]
     return exact.weighted_log_sum([*((w, c) for w, c in entries if w > 0), *((-q, q) for q in outer)], unit)

@@ -13,6 +13,7 @@ import numpy as np
 from divulge import exact, kernels
 from divulge.model.channel import Channel, is_small, is_sparse
 from divulge.model.entries import frozen
+from divulge.model.joint import Joint
 from divulge.panels import PANEL, THREADED, height, in_parts, panels
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -32,7 +33,9 @@ class Extremes:
     bottom_at: np.ndarray
 
     def only(self, columns: np.ndarray) -> "Extremes":
-        """Return the extremes of some of the columns."""
+        """Return the extremes of some of the columns, which rise."""
+        if len(columns) == len(self.top):
+            return self
         return Extremes(self.top[columns], self.bottom[columns], self.top_at[columns], self.bottom_at[columns])
 
     def merged(self, other: "Extremes") -> "Extremes":
@@ -123,6 +126,14 @@ def extremes(matrix: Any, rows: np.ndarray | None = None) -> Extremes:
     if part is matrix or rows is None:
         return ends
     return Extremes(ends.top, ends.bottom, rows[ends.top_at], rows[ends.bottom_at])
+
+
+def likely_ends(joint: Joint) -> Extremes:
+    """Return the extremes of each column over the secrets that can occur; the joint keeps them for its next measure."""
+    kept = vars(joint)
+    if "likely_ends" not in kept:
+        kept["likely_ends"] = extremes(joint.c, joint.x)
+    return kept["likely_ends"]
 
 
 def _exact_end(part: np.ndarray, floats: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,9 @@ from divulge.errors import DivulgeError
 _SHRINK = 0.1
 """What a step shall leave of the mean product r z. A heuristic: with 0.05 and 0.2, 47 steps become 41 and 59."""
 
+_FASTER = 0.5
+"""Near the maximum a step leaves mean^1.5 of the mean product: Newton's steps meet it there, and half of them do."""
+
 _INSIDE = 0.995
 """The share of the way to the border that a step may go: with 0.99 and 0.9975 as many steps, with 0.9 a tenth more."""
 
@@ -70,14 +73,18 @@ def maximize(local: Callable[[np.ndarray], Local], size: int, tolerance: float, 
     for _ in range(most):
         if upper - lower <= tolerance * upper:
             break
-        mu = _SHRINK * float(r @ z) / size
-        system, slopes = here.curvature / unit + np.diag(z / r), here.slopes / unit
+        mean = float(r @ z) / size
+        mu = min(_SHRINK, mean**_FASTER) * mean
+        system, sides = here.curvature / unit, np.ones((size, 2))
+        system.flat[:: size + 1] += z / r
+        sides[:, 0] = mu / r + here.slopes / unit
         try:
-            both = np.linalg.solve(system, np.column_stack([mu / r + slopes, np.ones(size)]))
+            both = np.linalg.solve(system, sides)
         except np.linalg.LinAlgError:
             break
-        change = both[:, 0] - both[:, 0].sum() / both[:, 1].sum() * both[:, 1]
-        z_change = mu / r - z - z / r * change
+        moved, rest = both.sum(axis=0).tolist()
+        change = both[:, 0] - moved / rest * both[:, 1]
+        z_change = (mu - z * change) / r - z
         r, here = _ascended(local, r, here, _length(r, change) * change, mu * unit)
         z = z + _length(z, z_change) * z_change
         if here.value > lower:
@@ -102,5 +109,5 @@ def _ascended(
 
 def _length(point: np.ndarray, change: np.ndarray) -> float:
     """Return the longest step, at most 1, that leaves every entry positive."""
-    falling = change < 0
-    return min(1.0, _INSIDE * float((-point[falling] / change[falling]).min())) if falling.any() else 1.0
+    steepest = float((change / point).min())
+    return min(1.0, -_INSIDE / steepest) if steepest < 0 else 1.0

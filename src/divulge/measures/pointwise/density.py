@@ -10,7 +10,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.conditional import sharply_conditioned
-from divulge.measures.numeric.columns import Extremes, column_ends, extremes, mean_distances
+from divulge.measures.numeric.columns import Extremes, column_ends, likely_ends, mean_distances
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model.convert import as_channel, as_joint, as_prior, mechanism_of_structure, pair_of_structure
 from divulge.model.joint import Joint
@@ -22,25 +22,22 @@ from divulge.units import Unit, nats_per
 _ENTRIES = 2**20
 """Entries of pairs of rows that are compared at a time."""
 
+_HELD = 667.0
+"""The logarithm of ratios up to 1e289.7: those beyond are too near to what a double can hold to be formed."""
+
 _CLOSE = 1e-2
 """Within this relative distance of the mean of its column, an entry is measured from it with more care."""
 
 
-def seen(joint: Joint) -> np.ndarray:
-    """Return the positions of the outcomes that occur."""
-    return np.flatnonzero(joint.occurring)
-
-
 def between(q: np.ndarray, ends: Extremes) -> np.ndarray:
     """Return q_y, which as a mean of the column lies between its extremes: rounding may not push it out of them."""
-    return q if q.dtype == object else np.clip(q, ends.bottom, ends.top)
+    return q if q.dtype == object else np.minimum(np.maximum(q, ends.bottom), ends.top)
 
 
 def _seen(joint: Joint) -> tuple[np.ndarray, Extremes]:
     """Return (q of the outcomes that occur, extremes of their columns over the prior's support)."""
-    y = seen(joint)
-    ends = extremes(joint.c, np.flatnonzero(joint.prior.support)).only(y)
-    return between(joint.outer[y], ends), ends
+    ends = likely_ends(joint).only(joint.y)
+    return between(joint.outer[joint.y], ends), ends
 
 
 def log_ratio(
@@ -50,31 +47,29 @@ def log_ratio(
 
     Near 1 the value follows from `difference`, above - below, which a caller may know to more digits.
     """
-    if exact.is_exact(above, below):
+    if above.dtype.hasobject and below.dtype.hasobject:
         ratios = zip(above.tolist(), below.tolist(), strict=True)
         return np.array([math.inf if b == 0 else exact.log(a / b, unit) for a, b in ratios], dtype=np.float64)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         excess = (above - below if difference is None else difference) / below
         logs, far = np.log1p(excess), ~(np.abs(excess) < 0.5)
-        if far.any():
-            ratio = above / below
-            logs = np.where(far, np.log(ratio), logs)
-            if (beyond := far & ~((ratio > 1e-290) & (ratio < 1e290))).any():  # too near to what a double can hold
-                logs = np.where(beyond, np.log(above) - np.log(below), logs)
+        if np.count_nonzero(far):
+            np.log(above / below, out=logs, where=far)
+            if np.count_nonzero(beyond := ~(np.abs(logs) < _HELD)):
+                np.subtract(np.log(above), np.log(below), out=logs, where=beyond)
     return logs / nats_per(unit) + 0.0
 
 
 def _from_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Return |ends - q| for the columns that occur; where they nearly meet, as a mean of distances."""
     gap = np.abs(ends - q)
-    close = np.array([], int) if q.dtype == object else np.flatnonzero(gap < _CLOSE * q)
-    if len(close):
-        gap[close] = mean_distances(joint.c[:, seen(joint)[close]], joint.p, ends[close])
+    if q.dtype != object and np.count_nonzero(close := gap < _CLOSE * q):
+        gap[close] = mean_distances(joint.c[:, joint.y[close]], joint.p, ends[close])
     return gap
 
 
 def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit: str) -> Pointwise:
-    y = seen(joint)
+    y = joint.y
     q = exact.as_floats(joint.outer[y])
     outcomes = joint.outcomes if len(y) == len(joint.outcomes) else labels_at(joint.outcomes, y)
     return Pointwise(name, values, q, outcomes, labels_at(joint.secrets, at), unit)
@@ -337,7 +332,7 @@ def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None, neighbors: Any 
     if prior is None:
         return ldp_of(column_ends(as_channel(channel).matrix), unit)
     joint = Joint(as_prior(prior), as_channel(channel))
-    return ldp_of(column_ends(joint.channel.matrix, np.flatnonzero(joint.prior.support)), unit)
+    return ldp_of(column_ends(joint.channel.matrix, joint.x), unit)
 
 
 def lift_capacity(channel: Any, *, neighbors: Any = None) -> Any:

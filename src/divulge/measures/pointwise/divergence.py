@@ -11,7 +11,6 @@ from divulge.errors import DivulgeError
 from divulge.measures.numeric.columns import absent_mass, panels, shifts
 from divulge.measures.numeric.convex import DIVERGENCES, Convex
 from divulge.measures.pointwise.by_outcome import Pointwise
-from divulge.measures.pointwise.density import seen
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
@@ -55,7 +54,7 @@ def posterior_divergence(
     """
     joint, convex = as_joint(joint), _convex(f)
     nats_per(unit)
-    y = seen(joint)
+    y = joint.y
     if joint.exact:
         values = np.array([exact.as_float(convex.mean(_terms(joint, j), unit)) for j in y.tolist()])
     else:
@@ -104,7 +103,7 @@ def f_information(joint: Any, f: str | Callable[[np.ndarray], np.ndarray] = "kl"
     joint, convex = as_joint(joint), _convex(f)
     nats_per(unit)
     if joint.exact:
-        terms = [(joint.outer[j] * p, u) for j in seen(joint).tolist() for p, u in _terms(joint, j)]
+        terms = [(joint.outer[j] * p, u) for j in joint.y.tolist() for p, u in _terms(joint, j)]
         return convex.mean(terms, unit)
     return posterior_divergence(joint, f, unit).mean()
 
@@ -135,7 +134,7 @@ def _own(f: Callable[[np.ndarray], Any]) -> Convex:
 
 def _terms(joint: Joint, outcome: int) -> list[tuple[Fraction, Fraction]]:
     """Return (P_x, C_xy / q_y) over the possible secrets of an exact joint, for the outcome in that place."""
-    x = np.flatnonzero(joint.prior.support)
+    x = joint.x
     ratios = joint.c[x, outcome] / joint.outer[outcome]
     return list(zip(joint.p[x].tolist(), ratios.tolist(), strict=True))
 

@@ -11,7 +11,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import highs, require
 from divulge.measures.numeric.columns import TINY
-from divulge.measures.pointwise.density import pmc, pml, seen
+from divulge.measures.pointwise.density import pmc, pml
 from divulge.model.convert import as_joint
 from divulge.model.shown import Shown
 from divulge.roots import grown, turn
@@ -93,7 +93,7 @@ def tail_envelope(
         raise DivulgeError.of("threshold", "be at least 0", "it", str(threshold))
     if measure not in ("pml", "pmc"):
         raise DivulgeError.of("measure", 'be "pml" or "pmc"', "it", repr(measure)[:40])
-    x, y = np.flatnonzero(joint.prior.support), seen(joint)
+    x, y = joint.x, joint.y
     q = exact.as_floats(joint.outer[y])
     surplus = _surplus(joint, x, y, q, bar if measure == "pml" else -bar)
     surplus = surplus if measure == "pml" else -surplus

@@ -16,6 +16,7 @@ from divulge.releasing.records.entries import (
     Mark,
     Releases,
     Untouched,
+    about,
     add_draws,
     by_name,
     counted,
@@ -155,14 +156,15 @@ class Entering:
         budgets = tuple(budgets_of(connection, self.database, scope))
         here = by_name(self.source) if found is None else found.table
         draws = Draws(draws_in(connection, self.database), here, self._most)
+        before = counted(connection, self.database, scope)
         try:
-            outlook = self._outlook(connection, found, scope, budgets, mark, draws)
+            outlook = self._outlook(connection, found, scope, budgets, mark, draws, before)
         except DivulgeError as error:
             if found is None or not found.private:
                 raise
             raise DivulgeError(f"{error} This table: {'; '.join(found.private)}") from None
-        all_ = [*counted(connection, self.database, scope, ()), self._mine(here)]
-        return _Look(tables, found, scope, mark, budgets, outlook, self._to_record(here, people_of(all_)))
+        people = people_of([*before, self._mine(here)])
+        return _Look(tables, found, scope, mark, budgets, outlook, self._to_record(here, people))
 
     def _mine(self, here: str) -> Releases:
         return Releases(tuple(self.receipt.mechanisms), 1, here)
@@ -184,16 +186,17 @@ class Entering:
         budgets: Sequence[Budget],
         mark: Mark,
         draws: Draws,
+        before: Sequence[Releases],
     ) -> Outlook:
         columns, prior = self.columns, self.receipt.mechanisms[0].prior
-        releases = [*counted(connection, self.database, scope, columns), self._mine(draws.here)]
+        releases = [*about(before, columns), self._mine(draws.here)]
         spent = totals(releases, draws, prior)
         concerned = tuple(kept for kept in budgets if kept.concerns(self.receipt.columns, not columns))
         gone = getattr(self.receipt, "untouched", ())
         for kept in concerned:
-            about = [*counted(connection, self.database, scope, kept.columns), self._mine(draws.here)]
             since = f", kept since {kept.created[:10]}" if not self._asks(kept) else ""
-            for total, several in totals(about, draws, prior):
+            theirs = [*about(before, kept.columns), self._mine(draws.here)]
+            for total, several in totals(theirs, draws, prior):
                 allow(kept.budget, total, several, since)
         for kept in budgets:
             if broken := sorted(set(kept.columns) & set(gone)):

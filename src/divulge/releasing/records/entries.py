@@ -194,22 +194,28 @@ def _require(key: str, ends: Sequence[Any], written: bool) -> None:
         raise _damaged(key)
 
 
-def counted(connection: Any, database: Database, scope: Scope, columns: Sequence[str]) -> list[Releases]:
-    """Return the releases of a scope about one of some columns; equal ones are read once and counted."""
+def about(releases: Iterable[Releases], columns: Sequence[str]) -> list[Releases]:
+    """Return the releases that are about one of some columns, all of them for none."""
+    named = (([name for one in each.mechanisms for name in one.columns], each) for each in releases)
+    return [each for names, each in named if _is_about(names, columns)]
+
+
+def counted(connection: Any, database: Database, scope: Scope) -> list[Releases]:
+    """Return the releases of a scope; equal ones are read once and counted."""
     sql, r, a = database.sql, database.releases.c, database.about
     if not database.holds(database.releases):
         return []
     found: list[Releases] = []
     groups: list[tuple[str, int, str]] = []
-    about = [sql.func.count(), sql.func.min(r.id)]
-    about += [of(column) for column in (r.state, r.rows) for of in (sql.func.min, sql.func.max)]
+    how = [sql.func.count(), sql.func.min(r.id)]
+    how += [of(column) for column in (r.state, r.rows) for of in (sql.func.min, sql.func.max)]
     if database.holds(a):
-        query = sql.select(a.c.mechanisms, a.c.source_table, *about).where(a.c.release == r.id, _of(database, scope))
+        query = sql.select(a.c.mechanisms, a.c.source_table, *how).where(a.c.release == r.id, _of(database, scope))
         for mark, table, many, key, *ends in connection.execute(query.group_by(a.c.mechanisms, a.c.source_table)):
             text = connection.execute(sql.select(r.mechanisms).where(r.id == key)).scalar_one()
             _require(key, ends, digest_of(str(text)) == mark)
             groups.append((text, many, table))
-    query = sql.select(r.mechanisms, r.source, *about).where(_of(database, scope)).group_by(r.mechanisms, r.source)
+    query = sql.select(r.mechanisms, r.source, *how).where(_of(database, scope)).group_by(r.mechanisms, r.source)
     if database.holds(a):
         query = query.where(r.id.not_in(sql.select(a.c.release)))
     for text, source, many, key, *ends in connection.execute(query):
@@ -223,8 +229,7 @@ def counted(connection: Any, database: Database, scope: Scope, columns: Sequence
         if not mechanisms:
             key = connection.execute(sql.select(r.id).where(r.mechanisms == text)).scalar()
             raise _damaged(key)
-        if _is_about([name for mechanism in mechanisms for name in mechanism.columns], columns):
-            found.append(Releases(mechanisms, many, table))
+        found.append(Releases(mechanisms, many, table))
     return found
 
 

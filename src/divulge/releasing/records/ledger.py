@@ -15,7 +15,7 @@ from divulge.model.prior import Prior
 from divulge.releasing.records.budgets import KINDS, Budget, add_budget, budget_in, budgets_of, replace_budgets
 from divulge.releasing.records.database import Database, files_of
 from divulge.releasing.records.entering import Entering, Open, Table, rounded, take_back
-from divulge.releasing.records.entries import Entry, Releases, add_draws, by_name, counted, draws_in, entries_in
+from divulge.releasing.records.entries import Entry, Releases, about, add_draws, by_name, counted, draws_in, entries_in
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
 from divulge.releasing.records.people import full_name, known_tables, scope_of
@@ -133,7 +133,7 @@ class Ledger:
 
         def look(connection: Any) -> tuple[list[Releases], Draws]:
             scope = scope_of(connection, database, source)
-            return counted(connection, database, scope, columns), Draws(draws_in(connection, database))
+            return about(counted(connection, database, scope), columns), Draws(draws_in(connection, database))
 
         releases, draws = database.read(look)
         return rounded(worst([total for total, _ in totals(releases, draws, prior)])) if releases else {}

@@ -197,7 +197,7 @@ class Report(Record):
     def beliefs(self) -> tuple[Belief, ...]:
         """What happens to each possible value of the secret, the one that can gain most first."""
         joint = self.joint
-        y, support = np.flatnonzero(joint.occurring), np.flatnonzero(joint.prior.support)
+        y, support = joint.y, joint.x
         c, q = joint.channel.floats, exact.as_floats(joint.outer[y])
         rows = c.tocsr() if joint.channel.sparse else c
         lone = np.asarray((c[support] > 0).sum(axis=0)).ravel()[y] == 1
@@ -271,7 +271,7 @@ class Report(Record):
         """Named mechanisms that reveal no more than this one at any outcome, the most useful first; none of data."""
         if self.estimated or not 1 < len(self.joint.secrets) <= MOST_COMPARED or not self.small:
             return ()
-        likely = np.flatnonzero(self.joint.prior.support)
+        likely = self.joint.x
         names = [self.joint.secrets[i] for i in likely.tolist()]
         prior, level = Prior(self.joint.prior.floats[likely], names), self.kept(k.PML)
 
