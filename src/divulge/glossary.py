@@ -451,6 +451,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "report noisy max; permute-and-flip", "", ("dp.NoisyMax",), "Dwork, Roth; McKenna, Sheldon", "privacy-loss"
         ),
         Term("fully adaptive composition", "", ("dp.Filter",), "Rogers et al.; Whitehouse et al.", "composition"),
+        Term("individual accounts", "", ("dp.Accounts",), "Feldman, Zrnic", "composition"),
         Term("single-epoch tree aggregation", "", ("dp.TreeAggregation",), "Kairouz et al.", "composition"),
         Term("sparse vector; above threshold", "", ("dp.SparseVector",), "Lyu, Su, Li", "privacy-loss"),
         Term(

@@ -117,3 +117,67 @@ def test_trees_in_lists() -> None:
     records = [{"mechanism": "tree-aggregation", "sigma": 10, "steps": 1000, "count": 3}]
     found = from_records(json.loads(json.dumps(records)), lambda _: None).epsilon(1e-6)
     assert found.upper == pytest.approx(dv.compose((dv.dp.GaussianMechanism(10.0), 30)).epsilon(1e-6).upper, rel=1e-9)
+
+
+def test_what_is_promised_in_zcdp_counts_as_that() -> None:
+    """What stands for a promise has a mass without end, below all deltas, which is none of the promise."""
+    spent = dv.dp.Filter("adp=1:1e-6")
+    assert spent.fits((dv.dp.ZcdpRelease(spent.bound / 4), 4))
+    assert not spent.fits((dv.dp.ZcdpRelease(spent.bound / 4), 5))
+    assert spent.then(dv.dp.ZcdpRelease(0.01)).spent == pytest.approx(0.01, rel=1e-9)
+    assert not spent.fits(dv.dp.RenyiRelease(2.0, 0.01))  # of one order, no zCDP follows
+
+
+def test_accounts_are_those_of_each_person_alone() -> None:
+    """Person by person with a filter of their own, of the sizes rounded up; nobody passes the promise."""
+    rng = np.random.default_rng(4)
+    for goal in ("zcdp=0.3", "dp=3", "gdp=1", "adp=2:1e-6"):
+        accounts = dv.dp.Accounts.of(goal, 6)
+        alone = [dv.dp.Filter(goal) for _ in range(6)]
+        for _ in range(12):
+            kind = dv.dp.LaplaceMechanism if goal == "dp=3" or rng.random() < 0.5 else dv.dp.GaussianMechanism
+            if goal == "gdp=1":
+                kind = dv.dp.GaussianMechanism
+            mechanism = kind(float(rng.uniform(1, 4)), 2.0)
+            sizes = rng.uniform(0, 2, 6) * (rng.random(6) < 0.8)
+            who, accounts = accounts.take(mechanism, sizes)
+            for i, size in enumerate(sizes.tolist()):
+                up = math.ceil(size / 2 * 256) / 256 * 2
+                release = kind(mechanism.sigma if hasattr(mechanism, "sigma") else mechanism.scale, up) if up else None
+                fits = release is None or alone[i].fits(release)
+                assert bool(who[i]) == fits
+                if fits and release is not None:
+                    alone[i] = alone[i].then(release)
+            assert accounts.spent == pytest.approx([one.spent for one in alone], rel=1e-9)
+        assert (accounts.spent <= accounts.filter.bound).all()
+        assert (accounts.spent > 0.5 * accounts.filter.bound).any()
+
+
+def test_one_who_contributes_less_takes_part_longer() -> None:
+    accounts = dv.dp.Accounts.of("zcdp=0.5", 2)
+    rounds = np.zeros(2, dtype=int)
+    for _ in range(40):
+        who, accounts = accounts.take(dv.dp.GaussianMechanism(2.0), [0.5, 1.0])
+        rounds += who
+    assert rounds.tolist() == [16, 4]  # 1/32 and 1/8 of 1/2 each
+    assert accounts.releases == 40
+
+
+def test_whole_sensitivities_stay_whole() -> None:
+    who, accounts = dv.dp.Accounts.of("dp=10", 3).take(dv.dp.DiscreteLaplaceMechanism(1.0, sensitivity=4), [0, 0.5, 3])
+    assert who.all()
+    assert accounts.spent.tolist() == pytest.approx([0, 1, 3])
+
+
+@pytest.mark.parametrize(("mechanism", "sizes"), [
+    (dv.dp.GaussianMechanism(1.0), [1.0]), (dv.dp.GaussianMechanism(1.0), [0.0, 1.1]),
+    (dv.dp.GaussianMechanism(1.0), [0.0, math.nan]), (dv.dp.GaussianMechanism(1.0), [-1.0, 1.0]),
+    (dv.dp.GaussianMechanism(1.0), "ab"), (dv.dp.RandomizedResponse(1.0), [0.0, 1.0]),
+    (dv.dp.GaussianMechanism, [0.0, 1.0]), (None, [0.0, 1.0]),
+])  # fmt: skip
+def test_what_is_no_account_is_refused(mechanism: Any, sizes: Any) -> None:
+    with pytest.raises(dv.DivulgeError):
+        dv.dp.Accounts.of("zcdp=1", 2).take(mechanism, sizes)
+    for people in (0, -1, 1.5, True, "2"):
+        with pytest.raises(dv.DivulgeError):
+            dv.dp.Accounts.of("zcdp=1", people)  # pyright: ignore[reportArgumentType]

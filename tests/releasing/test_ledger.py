@@ -6,6 +6,8 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -305,3 +307,63 @@ def test_releases_with_their_secrets_in_another_order_are_one_channel() -> None:
     first, second = Spent(("x",), straight, None), Spent(("x",), turned, prior)
     assert together([first, second], None) == together([Spent(("x",), straight, prior)] * 2, None)
     assert together([second, first], None)["pml"] == together([first, second], None)["pml"] < 2 * math.log(3)
+
+
+def test_a_budget_holds_whichever_releases_are_chosen_on_the_way(tmp_path: Path) -> None:
+    """All that may be chosen is held against zCDP, and a delta of its own against what is set aside."""
+    ledger = dv.Ledger(tmp_path / "l.sqlite")
+    goal = dv.ADP(1, 1e-6)
+    ledger.keep("survey", goal, adaptive=True, aside=1e-7)
+    (kept,) = ledger.budgets("survey")
+    assert (kept.aside, str(kept)) == (1e-7, "adp=1:1e-06, chosen on the way, 1e-07 aside")
+    gauss, pure, rare = _statistics(rho=0.01), _statistics(loss=0.05), _statistics(adp=(0.1, 4e-8))
+    spent = dv.dp.Filter(goal, aside=1e-7)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        which = int(rng.integers(0, 3))
+        release = [dv.dp.ZcdpRelease(0.01), dv.dp.ZcdpRelease(0.05**2 / 2), dv.dp.AdpRelease(0.1, 4e-8)][which]
+        entry = [gauss, pure, rare][which]
+        fits = _enters(ledger, entry)
+        assert fits == spent.fits(release) or abs(spent.spent - spent.bound) < 0.006
+        if fits:
+            spent = spent.then(release)
+    assert not _enters(ledger, gauss)
+    assert not _enters(ledger, rare)
+    for wrong in (
+        {"adaptive": "yes"},
+        {"aside": 1e-7},
+        {"adaptive": True, "aside": 1e-6},
+        {"adaptive": True, "aside": -1},
+    ):
+        with pytest.raises(dv.DivulgeError):
+            ledger.keep("survey", goal, **wrong)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(dv.DivulgeError, match="aside"):
+        ledger.keep("survey", "dp=1", adaptive=True, aside=1e-9)
+
+
+def test_what_is_weighed_on_the_way_is_no_filter(tmp_path: Path) -> None:
+    """A list that is fixed may weigh epsilons against zCDP; whoever chooses on the way would choose the weight too."""
+    listed, chosen = dv.Ledger(tmp_path / "a.sqlite"), dv.Ledger(tmp_path / "b.sqlite")
+    listed.keep("survey", "adp=1:1e-6")
+    chosen.keep("survey", "adp=1:1e-6", adaptive=True)
+    two = [_statistics(rho=0.013), _statistics(loss=0.25)]
+    assert [_enters(listed, one) for one in two] == [True, True]
+    assert [_enters(chosen, one) for one in two] == [True, False]
+
+
+def _statistics(loss: float = math.inf, rho: float = math.inf, adp: tuple[float, float] | None = None) -> Any:
+    from divulge.releasing.records.aggregate import Aggregate
+
+    return Aggregate(("answer",), {"ldp": loss}, rho, adp=adp)
+
+
+def _enters(ledger: Any, mechanism: Any) -> bool:
+    receipt = SimpleNamespace(mechanisms=(mechanism,), columns=("answer",), output=None, rows=1, untouched=())
+    try:
+        with ledger.spending("survey", receipt) as entry:
+            entry.published(receipt)
+    except dv.DivulgeError as error:
+        if "`budget` must allow" not in str(error):
+            raise
+        return False
+    return True

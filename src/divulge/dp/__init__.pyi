@@ -10,6 +10,7 @@ from .accounting.sampling import PoissonSampled as PoissonSampled
 from .filters import Filter as Filter
 from .goals import Hits as Hits
 from .goals import Interval as Interval
+from .individual import Accounts as Accounts
 from .loss.pair import PrivacyLoss as PrivacyLoss
 from .mechanisms import DiscreteGaussianMechanism as DiscreteGaussianMechanism
 from .mechanisms import DiscreteLaplaceMechanism as DiscreteLaplaceMechanism

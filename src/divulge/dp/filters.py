@@ -17,7 +17,7 @@ import numpy as np
 from divulge.dp.accounting.composition import Composition, compose
 from divulge.dp.accounting.promises import AdpRelease
 from divulge.dp.loss.closed import GaussianLoss
-from divulge.dp.loss.promised import RenyiCurve, epsilon_at
+from divulge.dp.loss.promised import PromisedLoss, RenyiCurve, epsilon_at
 from divulge.dp.mechanisms import LARGEST
 from divulge.dp.subjects import counted, privacy_losses
 from divulge.dp.variants.tradeoff import mu_bounds
@@ -117,7 +117,7 @@ class Filter(Shown):
     @cached_property
     def _exactly(self) -> tuple[Fraction, Fraction]:
         """What was spent, and of delta."""
-        costs = [(_known_cost(self.goal, release), count) for release, count in self.releases]
+        costs = [(known_cost(self.goal, release), count) for release, count in self.releases]
         spent, delta = (sum((count * cost[i] for cost, count in costs), Fraction(0)) for i in (0, 1))
         return spent, delta
 
@@ -167,12 +167,19 @@ class Filter(Shown):
         return f"Filter for {self.goal}: {self.spent:.6g} of {self.bound:.6g} spent"
 
 
-def _known_cost(goal: Any, release: Any) -> tuple[Fraction, Fraction]:
-    """Return `_cost`, of what was asked before without computing it again."""
+def known_cost(goal: Any, release: Any) -> tuple[Fraction, Fraction]:
+    """Return what one release costs, and of delta, of what was asked before without computing it again.
+
+    Examples
+    --------
+    >>> from divulge.dp import LaplaceMechanism
+    >>> known_cost(Filter("dp=1").goal, LaplaceMechanism(4.0))
+    (Fraction(1, 4), Fraction(0, 1))
+    """
     return _cached(goal, release) if isinstance(release, Hashable) else _cost(goal, release)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _cached(goal: Any, release: Any) -> tuple[Fraction, Fraction]:
     return _cost(goal, release)
 
@@ -180,7 +187,7 @@ def _cached(goal: Any, release: Any) -> tuple[Fraction, Fraction]:
 def _cost(goal: Any, release: Any) -> tuple[Fraction, Fraction]:
     """Return what one release costs, and of delta; more than anybody has where there is no end."""
     losses = privacy_losses(release) if goal.kind == "adp" else ()
-    gone = max((loss.infinite for loss in losses), default=0.0)
+    gone = max((loss.infinite for loss in losses if not isinstance(loss, PromisedLoss)), default=0.0)
     if gone > 0:  # with probability 1 - delta it has a largest loss: approximate zCDP
         release = AdpRelease(min(max(0.0, *(loss.highest for loss in losses)), LARGEST))
     cost = COSTS[goal.kind](compose(release), goal)

@@ -75,10 +75,11 @@ def show(
             for e in entries
         ]  # fmt: skip
         budgets = [
-            {"source": name, "columns": list(one.columns), "budget": str(one.budget), "created": one.created}
+            {"source": name, "columns": list(one.columns), "budget": str(one.budget), "created": one.created,
+             "aside": one.aside}
             for name, several in kept.items()
             for one in several
-        ]
+        ]  # fmt: skip
         emit({"unit": unit, "releases": releases, "spent": totals, "budgets": budgets})
         return
     short = _short(dict.fromkeys(e.source for e in entries))
@@ -114,7 +115,7 @@ def show(
         print_table("Went out as they are", ["table", "columns", "output"], rows, left=range(3), width=WIDTH)
     if any(kept.values()):
         rows = [
-            [short.get(name, name), _shown(one.columns) or "(a record)", f"{one.budget} (nats)", one.created[:10]]
+            [short.get(name, name), _shown(one.columns) or "(a record)", f"{one} (nats)", one.created[:10]]
             for name, several in kept.items()
             for one in several
         ]
@@ -131,6 +132,12 @@ def budget(
     column: Annotated[
         list[str] | None, typer.Option(metavar="C", help="What it is about; all of a record when not given.")
     ] = None,
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="Of adp: it holds whichever releases are chosen on the way.")
+    ] = False,
+    aside: Annotated[
+        float, typer.Option("--aside", metavar="D", help="Of its delta, the part for releases with one of their own.")
+    ] = 0.0,
     ledger: LedgerOption = None,
     unit: UnitOption = "nats",
 ) -> None:
@@ -145,9 +152,10 @@ def budget(
     wanted = None if guarantee == "none" else as_guarantee(guarantee).read_in(unit, to_keep=True)
     if not book.entries(name):
         note(f"{printable(name)}: nothing is on record under this name; it is kept for what will be.")
-    book.keep(name, wanted, column or ())
+    book.keep(name, wanted, column or (), adaptive=adaptive, aside=aside)
     about = ", ".join(map(repr, column)) if column else "a record"
-    say(f"no budget is kept for {about}" if wanted is None else f"kept for {about}: {wanted} (nats)")
+    way = ", whichever releases are chosen on the way" if adaptive else ""
+    say(f"no budget is kept for {about}" if wanted is None else f"kept for {about}: {wanted} (nats){way}")
 
 
 @app.command("rows-per-person")

@@ -11,7 +11,9 @@ from divulge.dp.accounting.composition import compose
 from divulge.dp.accounting.promises import ZcdpRelease
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee, as_typed
+from divulge.model.entries import scalar
 from divulge.model.shown import at_most
+from divulge.releasing.records.adaptive import adaptively_together
 from divulge.releasing.records.database import Database
 from divulge.releasing.records.people import Scope
 from divulge.releasing.records.promised import Spent, added, approximately_together, up
@@ -30,11 +32,18 @@ class Budget:
     columns : what it is about; nothing for all that is told about a record
     budget : Guarantee, in nats
     created : since when, UTC
+    aside : for (epsilon, delta) that holds whichever releases are chosen on the way, the part of delta for those that
+        have one of their own; None where the list of releases is taken to be fixed beforehand
     """
 
     columns: tuple[str, ...]
     budget: Any
     created: str
+    aside: float | None = None
+
+    def __str__(self) -> str:
+        way = "" if self.aside is None else ", chosen on the way" + (f", {self.aside:g} aside" if self.aside else "")
+        return f"{self.budget}{way}"
 
     def concerns(self, columns: Sequence[str], whole: bool) -> bool:
         """Say whether a release of some columns, or one about whole records, counts for it."""
@@ -56,14 +65,41 @@ def budgets_of(connection: Any, database: Database, scope: Scope) -> list[Budget
     b = database.budgets.c
     query = database.sql.select(b.columns, b.budget, b.created).order_by(b.number)
     rows = connection.execute(query.where(b.people.in_(scope.keys), b.until.is_(None)))
-    return [Budget(tuple(json.loads(columns)), as_typed(json.loads(text)), created) for columns, text, created in rows]
+    return [_budget(json.loads(columns), json.loads(text), created) for columns, text, created in rows]
+
+
+def _budget(columns: Sequence[str], text: dict[str, str], created: str) -> Budget:
+    aside = text.pop("aside", None)
+    return Budget(tuple(columns), as_typed(text), created, None if aside is None else float(aside))
+
+
+def aside_of(budget: Any, adaptive: Any, aside: Any) -> float | None:
+    """Return the part of a delta that is set aside, for a budget of releases that are chosen on the way.
+
+    Budgets of other kinds than "adp" hold for these as they are.
+
+    Examples
+    --------
+    >>> from divulge.guarantees import ADP
+    >>> aside_of(ADP(1, 1e-6), True, 1e-7), aside_of(ADP(1, 1e-6), False, 0.0)
+    (1e-07, None)
+    """
+    if not isinstance(adaptive, bool):
+        raise DivulgeError.of("adaptive", "be True or False", "it", repr(adaptive)[:40])
+    part = scalar(aside, "aside")
+    most = float(getattr(budget, "delta", 0.0)) if adaptive and budget is not None and budget.kind == "adp" else 0.0
+    if part != 0 and not 0 <= part < most:
+        raise DivulgeError.of("aside", "be a part of the delta of an adp budget that is adaptive", "it", f"{part:g}")
+    return part if most else None
 
 
 def add_budget(
-    connection: Any, database: Database, key: str, columns: Sequence[str], budget: Any, release: str = ""
-) -> None:
+    connection: Any, database: Database, key: str, columns: Sequence[str], budget: Any, release: str = "",
+    aside: float | None = None,
+) -> None:  # fmt: skip
     """Keep a budget for people, or for a name; with the release that set it, if one did."""
-    text = json.dumps({name: str(value) for name, value in budget.to_dict().items()})
+    text = json.dumps({name: str(value) for name, value in budget.to_dict().items()}
+                      | ({} if aside is None else {"aside": repr(aside)}))  # fmt: skip
     row = {"people": key, "columns": json.dumps(sorted(columns)), "kind": budget.kind, "budget": text, "created": now(),
            "release": release}  # fmt: skip
     connection.execute(database.budgets.insert().values(**row))
@@ -78,13 +114,24 @@ def replace_budgets(connection: Any, database: Database, scope: Scope, columns: 
     connection.execute(change.values(until=now()))
 
 
-def allow(budget: Any, total: Mapping[str, Fraction | float], releases: Sequence[Spent], kept: str = "") -> None:
-    """Refuse a release after which the total would pass the budget; where no prior is known, ldp bounds the others."""
+def allow(
+    budget: Any,
+    total: Mapping[str, Fraction | float],
+    releases: Sequence[Spent],
+    kept: str = "",
+    aside: float | None = None,
+) -> None:
+    """Refuse a release after which the total would pass the budget; where no prior is known, ldp bounds the others.
+
+    With a part of delta `aside` only by what holds whichever releases were chosen on the way.
+    """
     allowed = budget.values()
     ldp, rho = total["ldp"], total.get("zcdp", total["ldp"] ** 2 / 2)
     spent = total.get(budget.kind, ldp)
     if budget.kind == "zcdp":
         spent = rho
+    elif budget.kind == "adp" and aside is not None:
+        spent = min(ldp, adaptively_together(releases, allowed["delta"], aside))
     elif budget.kind == "adp":
         spent = min(ldp, approximately_together(releases, allowed["delta"]))
         if rho < math.inf:

@@ -197,7 +197,7 @@ class Entering:
             since = f", kept since {kept.created[:10]}" if not self._asks(kept) else ""
             theirs = [*about(before, kept.columns), self._mine(draws.here)]
             for total, several in totals(theirs, draws, prior):
-                allow(kept.budget, total, several, since)
+                allow(kept.budget, total, several, since, kept.aside)
         for kept in budgets:
             if broken := sorted(set(kept.columns) & set(gone)):
                 raise DivulgeError(

@@ -12,7 +12,15 @@ from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
 from divulge.model.prior import Prior
-from divulge.releasing.records.budgets import KINDS, Budget, add_budget, budget_in, budgets_of, replace_budgets
+from divulge.releasing.records.budgets import (
+    KINDS,
+    Budget,
+    add_budget,
+    aside_of,
+    budget_in,
+    budgets_of,
+    replace_budgets,
+)
 from divulge.releasing.records.database import Database, files_of
 from divulge.releasing.records.entering import Entering, Open, Table, rounded, take_back
 from divulge.releasing.records.entries import Entry, Releases, about, add_draws, by_name, counted, draws_in, entries_in
@@ -255,7 +263,9 @@ class Ledger:
                     database.write(lambda connection: take_back(connection, database, id))
             raise
 
-    def keep(self, source: str, budget: Any, columns: Sequence[str] = ()) -> None:
+    def keep(
+        self, source: str, budget: Any, columns: Sequence[str] = (), *, adaptive: bool = False, aside: float = 0.0
+    ) -> None:
         """Keep a budget from here on, for columns of a table or for its records; those of before stay on record.
 
         Parameters
@@ -265,18 +275,28 @@ class Ledger:
             It replaces what is kept for the same columns, whatever its kind.
         columns : names of columns, optional
             None for all that is told about a record.
+        adaptive : bool
+            Of "adp=EPS:DELTA": it holds whichever releases are chosen on the way, each in the light of all answers
+            before it; all add up in zCDP (`dp.Filter`). Without it the list is taken to be fixed beforehand, and may
+            add up to less. Budgets of other kinds hold for both.
+        aside : float
+            Of its delta, the part for releases that have a delta of their own.
 
         Examples
         --------
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
         >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> ledger.keep("people", "adp=1:1e-6", adaptive=True, aside=1e-7)
+        >>> print(*ledger.budgets("people"))
+        adp=1:1e-06, chosen on the way, 1e-07 aside
         >>> ledger.keep("survey", "ldp=2", ["answer"])
         >>> [(kept.columns, str(kept.budget)) for kept in ledger.budgets("survey")]
         [(('answer',), 'ldp=2')]
         >>> folder.cleanup()
         """
         wanted = None if budget is None else budget_in(budget)
+        part = aside_of(wanted, adaptive, aside)
         database = self._database
         self.require_writable()
 
@@ -284,7 +304,7 @@ class Ledger:
             scope = scope_of(connection, database, source)
             replace_budgets(connection, database, scope, columns)
             if wanted is not None:
-                add_budget(connection, database, scope.keys[0], columns, wanted)
+                add_budget(connection, database, scope.keys[0], columns, wanted, aside=part)
 
         database.write(change, "Nothing was changed.")
 

@@ -178,6 +178,21 @@ def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str
     return whole | (_approximate(releases) if math.isinf(whole["ldp"]) else {})
 
 
+def summed_zcdp(releases: Sequence[Spent]) -> Fraction | float:
+    """Return the zCDP of several releases, which adds up; epsilon-ldp has epsilon^2 / 2.
+
+    Examples
+    --------
+    >>> summed_zcdp([Spent((), None, None, 0.0, 0.5, math.inf), Spent((), None, None, 0.0, math.inf, 0.5)])
+    Fraction(5, 8)
+    """
+    parts = [
+        _total(group, None)["zcdp"] for group in _groups([spent for spent in releases if spent.channel is not None])
+    ]
+    known = [min(spent.rho, added([spent.loss]) ** 2 / 2) for spent in releases if spent.channel is None]
+    return added([added(spent.beside for spent in releases) ** 2 / 2, *parts, *known])
+
+
 def _approximate(releases: Sequence[Spent]) -> dict[str, Fraction | float]:
     """Return {"adp": epsilon, "delta": delta} that hold for all releases together, where one has no bound everywhere.
 
@@ -211,7 +226,7 @@ def approximately_together(releases: Sequence[Spent], delta: Fraction | float) -
         return math.inf
     return added([
         exactly_together(pure, None)["ldp"] if pure else 0, *(epsilon for epsilon, _ in approximate),
-        _at(added(spent.rho for spent in concentrated), left) if concentrated else 0,
+        at(added(spent.rho for spent in concentrated), left) if concentrated else 0,
     ])  # fmt: skip
 
 
@@ -220,8 +235,14 @@ def _concentrated(releases: Sequence[Spent]) -> list[Spent]:
     return [spent for spent in releases if spent.channel is None and spent.loss == math.inf and spent.adp is None]
 
 
-def _at(rho: Fraction | float, delta: Fraction) -> float:
-    """Return an epsilon of noise with a zCDP at a delta, which is rounded down."""
+def at(rho: Fraction | float, delta: Fraction) -> float:
+    """Return an epsilon of noise with a zCDP at a delta, which is rounded down.
+
+    Examples
+    --------
+    >>> round(float(at(Fraction(1, 10), Fraction(1, 10**6))), 2), at(math.inf, Fraction(1, 2))
+    (2.14, inf)
+    """
     if not delta > 0 or rho == math.inf:
         return math.inf
     enough = float(delta) if Fraction(float(delta)) <= delta else math.nextafter(float(delta), 0.0)
