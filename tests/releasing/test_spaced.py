@@ -200,6 +200,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"guarantee": "metric=0.7/m"}, "be per km where the distances are numbers alone"),
     ({"guarantee": "metric=0"}, "above 0"),
     ({"guarantee": "metric=nan"}, "must"),
+    ({"guarantee": "metric=1e-300/step"}, "for the nearest two answers"),
     ({"guarantee": "ldp=1"}, "be one of distances"),
     ({"guarantee": ["metric=1", "ldp=1"]}, "be one of distances"),
     ({"column": ["word", "who"]}, "be one, for distances"),

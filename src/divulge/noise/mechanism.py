@@ -100,7 +100,8 @@ class NoiseMechanism(NoisyRelease):
         """The rate at which the release is metric-private, in nats per unit of the record: sup |(log f)'| / records.
 
         Whatever the prior, an outcome is at most e^(rate d) times as likely under one record as under another that is
-        d away. 1/b of Laplace noise of scale b; inf of Gaussian noise, which has none.
+        d away. 1/b of Laplace noise of scale b; inf of Gaussian noise, which has none. Of a record that was rounded
+        to a lattice before, d is the distance after rounding: up to a step more.
 
         Examples
         --------

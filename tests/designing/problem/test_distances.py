@@ -13,6 +13,7 @@ import divulge as dv
 from divulge.designing.distances import best
 from divulge.designing.distances.program import Program
 from divulge.designing.distances.spanner import spanner
+from divulge.errors import DivulgeError
 
 
 def town(w: int) -> dv.Prior:
@@ -185,3 +186,9 @@ def test_what_no_design_knows_is_refused(name: str) -> None:
     given = {"guarantees": (dv.MetricPrivacy(1, LINE),), "utility": "distance"} | asked
     with pytest.raises(dv.DivulgeError, match=message):
         dv.design(["1/3"] * 3, *given.pop("guarantees"), **given)
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-10])
+def test_rates_at_which_whole_numbers_tell_nothing_are_refused(epsilon: float) -> None:
+    with pytest.raises(DivulgeError, match="at least 1e-09 over the least distance"):
+        dv.design(dv.Prior.uniform(4), dv.MetricPrivacy(epsilon, dv.Metric.grid(2, 2)), utility="distance")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from divulge.designing import clock
-from divulge.designing.distances.certified import certified
+from divulge.designing.distances.certified import LOWEST, certified
 from divulge.designing.distances.program import Program
 from divulge.designing.distances.spanner import Spanner, spanner
 from divulge.designing.linear.scores import Score, as_score
@@ -68,6 +68,9 @@ def best_about_distances(
     metric = promise.metric.reordered(prior.secrets, "prior")
     if not 0 < epsilon < math.inf:
         raise DivulgeError.of("epsilon", "be positive and finite for a design", "it", f"{epsilon:g}")
+    if not epsilon * metric.least >= LOWEST:
+        raise DivulgeError.of("epsilon", f"be at least {LOWEST:g} over the least distance, for a design", "it",
+                              f"{epsilon:g}")  # fmt: skip
     if len(metric) > _MOST_PLACES:
         raise DivulgeError.of("metric", f"have at most {_MOST_PLACES} places for a design", "it", str(len(metric)),
                               "named mechanisms, such as planar_geometric with remap, have no such limit.")  # fmt: skip

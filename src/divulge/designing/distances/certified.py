@@ -1,5 +1,7 @@
 """Certification: integers over 2^bits that keep a rate per distance, decided exactly."""
 
+import math
+
 import numpy as np
 
 from divulge.errors import DivulgeError
@@ -7,6 +9,10 @@ from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.model.channel import Channel
 from divulge.model.labels import Labels
 from divulge.model.metrics.metric import Metric
+
+LOWEST = 1e-9
+"""The rate times the least distance of two places is at least so large: below, whole numbers of 53 bits have to be
+mixed with a millionth of a constant mechanism and more, for rounding alone."""
 
 _RAREST = 1e-9
 """Outcomes that no secret leads to with more probability are left out."""
@@ -46,7 +52,7 @@ def certified(found: np.ndarray, promise: MetricPrivacy, secrets: Labels, bits: 
 def _broken(channel: np.ndarray, metric: Metric, epsilon: float) -> tuple[np.ndarray, float]:
     """Return by how much each column breaks the constraints, over E - 1, and the least E; rounded up."""
     i, j = metric.pairs
-    factors = np.minimum(np.exp(epsilon * metric.matrix[i, j] * (1 - 1e-14)), _MOST)
+    factors = np.exp(np.minimum(epsilon * metric.matrix[i, j] * (1 - 1e-14), math.log(_MOST)))
     worst = np.zeros(channel.shape[1])
     for part in np.array_split(np.arange(len(i)), -(-len(i) * channel.shape[1] // _CELLS)):
         e = factors[part, None]

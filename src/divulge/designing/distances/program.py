@@ -19,6 +19,9 @@ _ROUNDING = 2.0**-46
 _FARTHEST = 36.0
 """Rows whose factor is above e^36 bind nothing that doubles can tell; near ones imply them."""
 
+_LARGEST = 700.0
+"""e^700 is a double; a larger factor binds nothing."""
+
 
 class Program:
     """A linear program whose rows are added to, and what its last solution is."""
@@ -46,7 +49,7 @@ class Program:
         )  # fmt: skip
 
     def _factor(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.exp(self._epsilon * self._metric.matrix[a, b])
+        return np.exp(np.minimum(self._epsilon * self._metric.matrix[a, b], _LARGEST))
 
     def solve(self, solver: str, seconds: float = math.inf, iterations: int | None = None) -> bool:
         """Solve by "simplex" (again from where it stood), "ipm" or "pdlp"; say whether it came to an optimum."""

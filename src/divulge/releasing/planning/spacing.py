@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from divulge.designing.design import design
-from divulge.designing.distances.certified import certified
+from divulge.designing.distances.certified import LOWEST, certified
 from divulge.errors import DivulgeError
 from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.model.entries import frozen
@@ -55,6 +55,9 @@ def promise_of(choice: Release) -> MetricPrivacy:
     epsilon = Fraction(asked.epsilon)
     if not epsilon > 0:
         raise DivulgeError.of("guarantee", "have a rate above 0", "it", str(asked))
+    if not float(epsilon) * metric.least >= LOWEST:
+        must, found = f"be at least {LOWEST:g} for the nearest two answers", f"{float(epsilon) * metric.least:.3g}"
+        raise DivulgeError.of("guarantee", must, "the rate times their distance", found, "nothing would be told.")
     if not 2 <= len(metric) <= MOST_ANSWERS:
         raise DivulgeError.of("distance", f"be of 2 to {MOST_ANSWERS:,} answers", "their number", f"{len(metric):,}",
                               "merge answers into fewer groups (--group C=RULE, group=).")  # fmt: skip
@@ -79,7 +82,7 @@ def best(choice: Release, promise: MetricPrivacy, prior: Prior) -> tuple[Integer
     means = [_mean(one, metric, prior) for one in fit]
     least = min(means)
     chosen = fit[means.index(least)]
-    if made is None or not least > made[1] * (1 + WORTH_TELLING):
+    if made is None or not least - made[1] > WORTH_TELLING * max(made[1], WORTH_TELLING * metric.diameter):
         return chosen, ()
     return chosen, (f"The published answer is {least:.4g} from the true one on average. Under the promise alone, no "
                     f"mechanism comes below {made[1]:.4g}.",)  # fmt: skip
