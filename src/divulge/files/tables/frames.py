@@ -1,18 +1,23 @@
-"""Tables in memory: pandas, polars and pyarrow."""
+"""Tables in memory, of pandas, polars and pyarrow; and queries of polars and DuckDB, whose rows wait in a file."""
 
-from collections.abc import Callable, Iterator, Sequence
+import mmap
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.tables.source import Source, batch_rows, reading
 
 
 def from_arrow(table: Any, restore: Callable[[Any], Any] = lambda table: table) -> Source:
-    """Return the Source of a pyarrow Table, RecordBatch or Dataset."""
+    """Return the Source of a pyarrow Table, RecordBatch, Dataset or RecordBatchReader."""
     pa = require("pyarrow", "tables")
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
+    if isinstance(table, pa.RecordBatchReader):
+        return _of_query(table.schema, table)
     if not isinstance(table, pa.Table):
         return _dataset(table)
 
@@ -65,8 +70,64 @@ def _refuse_mixed(frame: Any) -> None:
 def from_polars(frame: Any) -> Source:
     """Return the Source of a polars frame, eager or lazy."""
     polars = require("polars", "tables")
-    frame = frame.collect() if isinstance(frame, polars.LazyFrame) else frame
+    if isinstance(frame, polars.LazyFrame):
+        if hasattr(frame, "collect_batches"):
+            with _querying():
+                schema = frame.collect_schema().to_frame().to_arrow().schema
+            return _of_query(schema, _arrow_batches(frame), polars.from_arrow)
+        frame = frame.collect()
     return from_arrow(frame.to_arrow(), polars.from_arrow)
+
+
+def _arrow_batches(frame: Any) -> Iterator[Any]:
+    for part in frame.collect_batches(maintain_order=True):
+        yield from part.to_arrow().to_batches()
+
+
+def from_duckdb(relation: Any) -> Source:
+    """Return the Source of a relation of DuckDB, such as what `duckdb.sql` gives."""
+    if not hasattr(relation, "fetch_record_batch"):
+        raise DivulgeError.of("table", "be a relation", "it", f"a {type(relation).__name__} of DuckDB")
+    with _querying():
+        reader = (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(batch_rows(1))
+        return _of_query(reader.schema, reader)
+
+
+@contextmanager
+def _querying() -> Generator[None]:
+    """Turn what a query raises, which can quote cells, into an error that says its kind and nothing else."""
+    try:
+        yield
+    except DivulgeError:
+        raise
+    except Exception as error:  # what engines raise is open-ended
+        hint = "the same query must give rows where it is asked for alone."
+        raise InputFileError(f"query: cannot be carried out ({type(error).__name__}). Hint: {hint}") from error
+
+
+def _of_query(schema: Any, batches: Iterable[Any], restore: Callable[[Any], Any] = lambda table: table) -> Source:
+    """Return the Source of the rows of a query that is carried out once: asked again it may give another order.
+
+    They wait in a file that has no name and is gone with the process, mapped into memory: the system takes pages back.
+    """
+    pa = require("pyarrow", "tables")
+    rows = 0
+    with tempfile.TemporaryFile() as file:
+        with _querying(), pa.ipc.new_stream(file, schema) as writer:
+            for batch in batches:
+                for start in range(0, batch.num_rows, step := batch_rows(len(schema))):
+                    writer.write_batch(batch.slice(start, step))
+                rows += batch.num_rows
+        file.flush()
+        kept = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+        places = sorted({schema.names.index(name) for name in columns}) or [0]
+        with pa.ipc.open_stream(kept, options=pa.ipc.IpcReadOptions(included_fields=places)) as reader:
+            for batch in reader:
+                yield batch.select(list(columns))
+
+    return Source("query", schema, rows, stream, restore=restore)
 
 
 def like(given: Any, table: Any) -> Any:
@@ -88,5 +149,7 @@ IN_MEMORY: dict[str, Callable[[Any], Source]] = {
     "pyarrow": from_arrow,
     "pandas": from_pandas,
     "polars": from_polars,
+    "duckdb": from_duckdb,
+    "_duckdb": from_duckdb,
 }
 """Library of a table in memory -> how it is read."""

@@ -52,7 +52,8 @@ def open_table(
     ----------
     table : path, "-", or table
         CSV (.csv, .tsv, .txt), Parquet and folders of it, Arrow, Excel (.xlsx, .xls, .ods), Stata (.dta), SPSS (.sav,
-        .zsav, .por), SAS (.sas7bdat, .xpt); a pandas, polars or pyarrow table, or pyarrow Dataset.
+        .zsav, .por), SAS (.sas7bdat, .xpt); a pandas, polars or pyarrow table, pyarrow Dataset or RecordBatchReader,
+        polars LazyFrame, or relation of DuckDB. A query is carried out once; its rows wait in a file without a name.
     delimiter : str, optional
         What stands between the cells of a CSV file, such as ";".
     decimal : "." or ",", optional

@@ -1,0 +1,91 @@
+"""Queries of polars and DuckDB, and streams of Arrow, as tables: carried out once, read as often as is asked."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import divulge as dv
+
+TABLE = pa.table({"answer": ["yes", "no", None, "no"] * 3, "age": list(range(12)), "kind": pa.array(["a", "b"] * 6)})
+
+
+def queries(path: Path) -> dict[str, Any]:
+    return {
+        "polars": pl.scan_parquet(path).filter(pl.col("age") >= 0),
+        "DuckDB": duckdb.sql(f"select * from '{path}' order by age"),
+        "Arrow": pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(5)),
+    }
+
+
+@pytest.mark.parametrize("engine", ["polars", "DuckDB", "Arrow"])
+def test_a_query_is_read_as_its_table(engine: str, tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "people.parquet")
+    source = dv.open_table(queries(tmp_path / "people.parquet")[engine])
+    assert (source.name, source.rows, source.schema.names) == ("query", 12, TABLE.schema.names)
+    for columns in (["age"], ["kind", "answer"], TABLE.schema.names, ["age"]):
+        read = pa.Table.from_batches(list(source.batches(columns)))
+        assert read.column_names == columns
+        assert read.to_pydict() == TABLE.select(columns).to_pydict()
+
+
+@pytest.mark.parametrize("engine", ["polars", "DuckDB", "Arrow"])
+def test_a_release_of_a_query_is_one_of_its_rows(engine: str, tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "people.parquet")
+    unmoved = dv.mechanisms.identity(["yes", "no", "none"])
+    asked: dict[str, Any] = {"column": "answer", "mechanism": unmoved, "null_as": "none", "keep": ["age"]}
+    receipt = dv.release(queries(tmp_path / "people.parquet")[engine], ledger=None, **asked)
+    rows = receipt.table.to_dict(as_series=False) if engine == "polars" else receipt.table.to_pydict()
+    assert receipt.rows == 12
+    assert rows["answer_perturbed"] == TABLE["answer"].to_pylist()
+    assert rows["age"] == list(range(12))
+
+
+def test_a_query_is_carried_out_once() -> None:
+    """Rows whose order changes with each run of a query would give people the answers of others."""
+    runs: list[int] = []
+
+    def run(frame: pl.DataFrame) -> pl.DataFrame:
+        runs.append(1)
+        return frame
+
+    lazy = pl.from_arrow(TABLE).lazy().map_batches(run)  # type: ignore[union-attr]
+    source = dv.open_table(lazy)
+    for _ in range(3):
+        assert sum(batch.num_rows for batch in source.batches(["age"])) == 12
+    assert len(runs) == 1
+
+
+def test_a_query_that_fails_shows_no_cell() -> None:
+    secret = "4711 Main Street"
+    texts = pl.LazyFrame({"a": [secret]}).select(pl.col("a").cast(pl.Int64))
+    relation = duckdb.sql(f"select cast(a as integer) as a from (select '{secret}' as a)")
+    for query in (texts, relation):
+        with pytest.raises(dv.DivulgeError, match="query: cannot be carried out") as caught:
+            dv.open_table(query)
+        assert "4711" not in str(caught.value)
+    with pytest.raises(dv.DivulgeError, match="`table` must be a relation"):
+        dv.open_table(duckdb.connect())
+
+
+def test_rows_of_a_query_do_not_stay_in_memory() -> None:
+    """While eight batches of 800 kB come in, and are read again, Arrow never holds more than three of them."""
+    schema, size = pa.schema({"x": pa.float64()}), 100_000
+    before, held = pa.total_allocated_bytes(), []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for _ in range(8):
+            held.append(pa.total_allocated_bytes() - before)
+            yield pa.record_batch({"x": pa.array(range(size), pa.float64())})
+
+    source = dv.open_table(pa.RecordBatchReader.from_batches(schema, batches()))
+    for batch in source.batches(["x"]):
+        held.append(pa.total_allocated_bytes() - before)
+        assert batch.num_rows == size
+    assert len(held) == 16
+    assert max(held) < 3 * 8 * size
