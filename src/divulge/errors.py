@@ -111,7 +111,7 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else _PLURALS.get(noun, noun + 's')}"
 
 
-_PLURALS = {"try": "tries", "guess": "guesses"}
+_PLURALS = {"try": "tries", "guess": "guesses", "person": "people"}
 """Nouns whose plural is not made by an s alone."""
 
 

@@ -6,6 +6,7 @@ import math
 import re
 import runpy
 import shlex
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ import divulge as dv
 from divulge.app import work
 from divulge.app.guard import Refused
 from divulge.app.numbers import number_in
+from divulge.app.outlook import outlook
 from divulge.cli.main import app
 from divulge.releasing.column import Release
 
@@ -235,14 +237,109 @@ def test_an_approximate_publication_beside_a_release_has_a_number_by_both_doors(
     ledger = str(tmp_path / "l.sqlite")
     dv.publish(people, dv.Count("faith"), guarantee="adp=0.5:1e-6", ledger=ledger, source_name="p", per_row=True)
     asked = Release(column="faith", guarantee="ldp=1", per_row=True, ledger=ledger, sink="o.csv", source_name="p")
-    told = work.outlook(lambda *_: None, str(people), asked, 0.01, "a")
+    told = outlook(lambda *_: None, str(people), asked, 0.01, "a")
     assert told["all"] == 1
     odds = math.exp(1.5) * 0.01 / 0.99
-    assert odds / (1 + odds) < told["usual"] < 1.01 * odds / (1 + odds)
+    assert told["usual"] is None  # of this release alone there is a bound
+    assert odds / (1 + odds) < told["usual_all"] < 1.01 * odds / (1 + odds)
     done = work.release(lambda *_: None, str(people), str(tmp_path), asked)
     receipt = dv.Receipt.read(tmp_path / "o.receipt.json")
     assert receipt.together is not None
     both = dv.guarantees.ADP(receipt.together["guarantees"]["adp"], receipt.together["guarantees"]["delta"])
-    assert told["usual"] == dv.guarantees.posterior_bounds(both, 0.01).usual(0.001)
+    assert told["usual_all"] == dv.guarantees.posterior_bounds(both, 0.01).usual(0.001)
     assert done["together"] == dv.statement(receipt).together
     assert "odds by 4.49 times, with a slack" in done["together"]
+
+
+def test_statistics_too_are_shown_with_all_on_record_before_the_click(visits: Path, tmp_path: Path) -> None:
+    """What the page says before each click is what the receipt and the exact posterior come to after it."""
+    with running(ledger=str(tmp_path / "l.sqlite")) as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        visit.post("secret", {"secret": "faith", "whose": "one", "person": "patient"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "5", "value": "b"})
+        visit.post("how", {"way": "table", "prior": "uniform"})
+        visit.post("table/add", {"kind": "count", "of": ["faith"]})
+        visit.post("table", {"person": "patient", "at_most": "5", "by": []})
+        for count in (1, 2, 3):
+            visit.post("asked", {"format": "csv"})
+            before = text(visit.part("asked/found"))
+            papers = visit.papers(tmp_path, format="csv")
+            visit.post("again")
+            loss = json.loads(papers["receipt.json"].read_text())["loss"]
+            words = "releases of these people on record:" if count > 1 else "By this table alone"
+            odds = math.exp(count * loss) / 99
+            assert number(before, words) == pytest.approx(100 * odds / (1 + odds), abs=0.11)
+            assert ("With all" in before) == (count > 1)
+
+
+def test_the_page_says_whose_rows_these_are_before_the_click_and_lets_it_be_said_otherwise(
+    visits: Path, tmp_path: Path
+) -> None:
+    with running(ledger=str(tmp_path / "l.sqlite")) as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        visit.post("secret", {"secret": "faith", "whose": "one", "person": "patient"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "5", "value": "b"})
+        visit.post("how", {"way": "statistics", "prior": "uniform"})
+        assert "Whose rows these are" not in visit.get("release").text  # nothing is on record
+        visit.papers(tmp_path, format="csv", budget="6")
+        copy = tmp_path / "copy.csv"
+        copy.write_bytes(visits.read_bytes())
+        visit.post("again")
+        visit.upload(copy)
+        visit.post("secret", {"secret": "faith", "whose": "one", "person": "patient"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "5", "value": "b"})
+        visit.post("how", {"way": "statistics", "prior": "uniform"})
+        assert "the people of “visits.csv”" in visit.get("release").text
+        visit.post("asked", {"format": "csv"})
+        assert "more than the budget allows" in text(visit.part("asked/found"))
+        assert visit.post("asked", {"format": "csv", "people": "nobody"}).status_code == 400
+        visit.post("asked", {"format": "csv", "people": "new"})
+        assert "With all" not in text(visit.part("asked/found"))
+        assert 'value="new" selected' in visit.get("release").text
+        papers = visit.papers(tmp_path, format="csv", people="new")
+        assert json.loads(papers["keeper.json"].read_text())["request"]["people"] == "new"
+        visit.post("again")
+        visit.post("asked", {"format": "csv", "people": "visits.csv"})
+        assert "more than the budget allows" in text(visit.part("asked/found"))
+        visit.post("asked", {"format": "csv"})  # by its rows it is known as the copy by now
+        told = text(visit.part("asked/found"))
+        assert "With all 2 releases" in told
+        assert "Hint" not in told
+
+
+def test_a_map_of_visits_counts_people(tmp_path: Path) -> None:
+    """People with many visits count once in a group; bars are those of independent people."""
+    rng = np.random.default_rng(5)
+    people = [(i, str(rng.choice(["a", "b"], p=[0.7, 0.3])), str(rng.choice(["x", "y"]))) for i in range(90)]
+    rows = [(*one, str(ward)) for one in people for ward in rng.integers(0, 3, 9 if one[1] == "b" else 2)]
+    table = pa.table(dict(zip(("who", "faith", "town", "ward"), map(list, zip(*rows, strict=True)), strict=True)))
+    csv.write_csv(table, tmp_path / "v.csv")
+    with running() as client:
+        visit = Visit(client)
+        visit.upload(tmp_path / "v.csv")
+        form = {"secret": "faith", "whose": "one", "person": "who", "public": ["who", "town", "ward"]}
+        visit.post("secret", form)
+        told = text(visit.part("map"))
+        visit.post("secret", form | {"whose": "some", "rows": "3"})
+        each = text(visit.part("map"))
+    assert "that among all 90 people" in told
+    assert f"that among all {len(rows)} rows" in each
+    assert "makes them too short" in each
+    found = work.expose(lambda *_: None, str(tmp_path / "v.csv"), "faith", ["who", "town", "ward"], "who")
+    assert {risk.columns for risk in found.columns} == {("town",), ("ward",), ("town", "ward")}
+    answers = [one[1] for one in people]
+    for risk in found.columns:
+        at = [("town", "ward").index(name) + 2 for name in risk.columns]
+        groups: dict[tuple[str, ...], dict[int, str]] = {}
+        for row in rows:
+            groups.setdefault(tuple(str(row[place]) for place in at), {})[int(row[0])] = str(row[1])
+        certain = {one for held in groups.values() if len(set(held.values())) == 1 for one in held}
+        assert risk.certain == len(certain)
+        assert risk.uniques == len({one for held in groups.values() if len(held) == 1 for one in held})
+        for shown in risk.disclosures:
+            held = list(groups[tuple(map(str, shown.group.values()))].values())
+            assert (shown.hits, shown.rows) == (held.count(str(shown.value)), len(held))
+            assert shown.before == Fraction(answers.count(str(shown.value)), len(people))
+            assert shown.low < shown.after < shown.high or shown.after in (0, 1)

@@ -228,6 +228,6 @@ def test_wide_tables_go_through(client: TestClient, tmp_path: Path) -> None:
     wide = tmp_path / "wide.csv"
     rows = [boxes[:70], *(["ab"[i * j % 2] for i in range(70)] for j in (1, 2))]
     wide.write_text("".join(",".join(row) + "\n" for row in rows))
-    found = work.expose(lambda *_: None, str(wide), "c1", boxes[2:70])
+    found = work.expose(lambda *_: None, str(wide), "c1", boxes[2:70], None)
     assert len(found.columns) == 68
     assert all(len(one.columns) == 1 for one in found.columns)

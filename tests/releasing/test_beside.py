@@ -47,3 +47,29 @@ def test_columns_that_stay_add_nothing_and_few_rows_are_counted() -> None:
     assert found is not None
     assert found.alone == 5
     assert dv.preview(table, column="x", guarantee="ldp=1", person="n", rows_per_person=2).beside is None
+
+
+@pytest.mark.parametrize("seed", range(few(6)))
+def test_people_are_counted_where_a_column_says_who(seed: int) -> None:
+    """Somebody with many visits is one person: shares are those of people, and a group of few people is none."""
+    rng = np.random.default_rng(seed)
+    people = [(i, str(rng.choice(["a", "b"], p=[0.8, 0.2])), str(rng.choice(["x", "y"]))) for i in range(60)]
+    people += [(60 + i, "b", "z") for i in range(FEW - 1)]  # many rows, few people
+    rows = [(*one, int(ward)) for one in people for ward in rng.integers(0, 2, 20 if one[1] == "b" else 2)]
+    who, x, town, ward = (list(column) for column in zip(*rows, strict=True))
+    table = pa.table({"who": who, "x": x, "town": town, "ward": ward})
+    options: dict[str, Any] = {"column": "x", "guarantee": "ldp=1", "person": "who", "keep": ["town", "ward"]}
+    found = dv.preview(table, **options, one_answer=True).beside
+    assert found is not None
+    groups: dict[tuple[str, int], dict[int, str]] = {}
+    for i, answer, place, at in rows:
+        groups.setdefault((place, at), {})[i] = answer
+    large = {key: list(held.values()) for key, held in groups.items() if key[0] != "z"}
+    shares = {key: Fraction(held.count(str(found.value)), len(held)) for key, held in large.items()}
+    assert found.before == pytest.approx(float(max(shares.values())), rel=1e-12)
+    assert found.alone == sum(place == "z" for place in town)
+    each = dv.preview(table, **options, rows_per_person=20).beside  # answers of rows, each with a draw of its own
+    assert each is not None
+    assert each.alone == found.alone
+    by_row = {key: [answer == each.value for _, answer, *of in rows if tuple(of) == key] for key in shares}
+    assert each.before == pytest.approx(max(sum(one) / len(one) for one in by_row.values()), rel=1e-12)

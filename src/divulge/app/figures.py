@@ -41,11 +41,11 @@ def _layout(**more: Any) -> dict[str, Any]:
     } | more
 
 
-def disclosures(rows: Sequence[Any]) -> dict[str, Any]:
+def disclosures(rows: Sequence[Any], noun: str = "row", unit: str = "people") -> dict[str, Any]:
     """For each value of the secret: its share among all, and with error bars in the group that raises it most."""
     names = _names(row.value for row in rows)
     words = [" and ".join("missing" if value is None else str(value) for value in row.group.values()) for row in rows]
-    groups = [f"{_name(text, 60)} ({number_of(row.rows, 'row')})" for text, row in zip(words, rows, strict=True)]
+    groups = [f"{_name(text, 60)} ({number_of(row.rows, noun)})" for text, row in zip(words, rows, strict=True)]
     after = {
         "type": "scatter", "mode": "markers", "name": "in the group that raises it most", "y": names,
         "x": [100 * float(row.after) for row in rows], "text": groups,
@@ -64,12 +64,12 @@ def disclosures(rows: Sequence[Any]) -> dict[str, Any]:
         "marker": {"color": INK["before"], "symbol": "circle-open", "size": 11, "line": {"width": 2}},
     }  # fmt: skip
     layout = _layout(height=160 + 42 * len(rows))
-    layout["xaxis"] |= {"title": {"text": "people in 100"}, "rangemode": "tozero"}
+    layout["xaxis"] |= {"title": {"text": f"{unit} in 100"}, "rangemode": "tozero"}
     layout["yaxis"] |= VALUES
     return {"data": [before, after], "layout": layout}
 
 
-def estimates(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def estimates(rows: Sequence[dict[str, Any]], unit: str = "people") -> dict[str, Any]:
     """For each value: its true share, and the estimate that a receiver might get, with its interval."""
     names = _names(row["value"] for row in rows)
     truth = {
@@ -90,7 +90,7 @@ def estimates(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         },
     }  # fmt: skip
     layout = _layout(height=160 + 42 * len(rows))
-    layout["xaxis"] |= {"title": {"text": "people in 100"}}
+    layout["xaxis"] |= {"title": {"text": f"{unit} in 100"}}
     layout["yaxis"] |= VALUES
     return {"data": [truth, guess], "layout": layout}
 

@@ -38,7 +38,8 @@ _LOST = "The work ended before it was done; nothing was published. The file may 
 
 
 LOADED = (
-    "divulge.app.work", "divulge.auditing.audit", "divulge.tables.assess", "divulge.releasing.preview",
+    "divulge.app.outlook", "divulge.app.work", "divulge.auditing.audit", "divulge.tables.assess",
+    "divulge.releasing.preview",
     "divulge.publishing.publish", "divulge.releasing.release", "divulge.reporting.release",
     "divulge.reporting.statements.statement",
     "pyarrow.compute", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet",

@@ -2,9 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import divulge as dv
+from divulge.app.outlook import budget_in_words
 from divulge.app.words import filled
 from divulge.extras import require
 from divulge.files.hierarchies import MOST_LEVELS, suggested
@@ -25,8 +25,6 @@ from divulge.protocols.information import most_information
 from divulge.publishing.publication import ready, task, without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
-from divulge.releasing.beside import FEW, MOST_ALIKE, after, largest
-from divulge.releasing.column import Release
 from divulge.releasing.output.archive import archived
 from divulge.releasing.output.places import PAPERS
 from divulge.releasing.planning.assumed import Assumed, around
@@ -37,13 +35,13 @@ from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.ran.quarters import beliefs
 from divulge.releasing.records.receipt import Receipt
-from divulge.releasing.release import expected
 from divulge.releasing.reports.drawing import MOST_BITS
 from divulge.releasing.request import Request, run
 from divulge.reporting.statements.placed import APART, MOST_QUARTERS, PlaceFacts
 from divulge.reporting.statements.reported import CANDIDATES, ReportFacts
 from divulge.reporting.statements.voice import Voice
 from divulge.tables.assess import readable
+from divulge.tables.columns import people_of, risks_of_people
 
 Progress = Callable[[int, int | None], None]
 
@@ -143,15 +141,34 @@ def _kind(kind: Any) -> str:
     return "dates" if types.is_temporal(kind) else "yes or no" if types.is_boolean(kind) else "text"
 
 
-def expose(progress: Progress, path: str, secret: str, columns: Sequence[str]) -> Any:
-    """Return what the public columns say about the secret; of many columns each alone."""
+@dataclass(frozen=True)
+class Exposed:
+    """What known columns say about the secret: of rows, or of people where a column says who and answers are one."""
+
+    secret: tuple[str, ...]
+    columns: Sequence[Any]
+    rows: int
+    confidence: float
+    left_out: Mapping[str, str]
+    people: bool
+
+
+def expose(progress: Progress, path: str, secret: str, columns: Sequence[str], person: str | None) -> Exposed:
+    """Return what the public columns say about the secret; of many columns each alone.
+
+    With a column that says who, people are counted.
+    """
     source = dv.open_table(path)
-    known, left_out = readable(source, columns)
+    known, left_out = readable(source, [name for name in columns if name != person])
     progress(0, source.rows)
-    found = dv.assess(source, known, secret, pairs=len(columns) <= MOST_PAIRED)
-    found = replace(found, left_out=left_out)
-    _ = found.columns  # while the page says that it is under way
-    return found
+    pairs = len(known) <= MOST_PAIRED
+    if person is None or not known:
+        found = dv.assess(source, known, secret, pairs=pairs)
+        return Exposed(found.secret, found.columns, found.rows, found.confidence, left_out, False)
+    found = dv.assess(source, [*known, person], secret, pairs=False)
+    risks = risks_of_people(found.by_group, person, found.confidence, pairs)
+    everybody = people_of(found.by_group, person)
+    return Exposed(found.secret, risks, everybody.rows, found.confidence, left_out, True)
 
 
 def preview(progress: Progress, path: str, options: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -211,25 +228,11 @@ def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[s
     }  # fmt: skip
 
 
-@contextmanager
-def _budget_in_words() -> Generator[None]:
-    """Turn the refusal of a release that would pass a budget into words of the page."""
-    try:
-        yield
-    except dv.DivulgeError as error:
-        if not str(error).startswith("`budget`"):
-            raise
-        raise dv.DivulgeError(
-            "With this release all on record would come to more than the budget allows. Nothing was published: "
-            "promise more, or allow more."
-        ) from None
-
-
 def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[str, Any]:
     """Carry out what was asked, of the table at `path`: all files in the folder, and what is to be known of them."""
     notes: list[str] = []
     out = Path(folder) / str(asked.sink)
-    with warnings.catch_warnings(record=True) as told, _budget_in_words():
+    with warnings.catch_warnings(record=True) as told, budget_in_words():
         warnings.simplefilter("always")
         done = run(replace(asked, sink=out), dv.open_table(path), progress=progress, warn=notes.append)
     notes += [str(one.message) for one in told if issubclass(one.category, UserWarning)]
@@ -260,58 +263,6 @@ def _together(done: Receipt, language: str) -> str:
 
 
 _TOGETHER = "With what was released of this column before, {1} releases in all: 1 in 100 becomes at most {2} in 100."
-
-
-def outlook(progress: Progress, path: str, asked: Request, before: float, value: str) -> dict[str, Any]:
-    """Return what a release comes to before it is drawn: alone, with all on record, and beside what goes out unaltered.
-
-    All are the most that somebody may hold a person for `value` with: from `before`, or from how frequent it is among
-    people alike in the columns that go out.
-    """
-    if not isinstance(asked, Release) or asked.about_distance or asked.protocol is not None:
-        return {"own": 0.0, "notes": []}
-    source = dv.open_table(path)
-    with _budget_in_words():
-        made = expected(asked, source)
-    kind, _, spent = str(asked.prior).partition("=")
-    beside = float(Fraction(spent)) if kind == "noisy" else 0.0
-    loss = made.guarantees["ldp"] + beside
-    spent_in_all = {} if made.together is None else made.together["guarantees"]
-    total = max(loss, spent_in_all.get("ldp", 0.0) + beside)
-    keep = asked.keep or ()
-    found: dict[str, Any] = {
-        "own": after(before, loss), "all": after(before, total), "before": before, "value": value,
-        "usual": _usually(before, spent_in_all, beside),
-        "releases": 1 if made.together is None else made.together["releases"], "keep": list(keep), "beside": None,
-        "raising": [], "alone": 0, "few": FEW, "notes": [],
-    }  # fmt: skip
-    if len(keep) > MOST_ALIKE:
-        found["alone"] = made.rows or source.rows
-    elif keep:
-        label = asked.null_as
-        share, found["alone"] = _share(source, asked.columns, keep, value, label)
-        found["beside"] = (share, after(share, total))
-        each = [(name, _share(source, asked.columns, [name], value, label)[0]) for name in keep]
-        found["raising"] = sorted(each, key=lambda one: -one[1])[:3]
-    return found
-
-
-def _usually(before: float, spent: Mapping[str, float], beside: float) -> float | None:
-    """Return the most that a chance becomes in all but 1 in 1,000 outcomes, where no bound holds at every outcome."""
-    if math.isfinite(spent.get("ldp", 0.0)) or "adp" not in spent:
-        return None
-    both = dv.guarantees.ADP(spent["adp"] + beside, spent["delta"])
-    return dv.guarantees.posterior_bounds(both, before).usual(RARELY)
-
-
-RARELY = 0.001
-"""The share of outcomes that sentences about approximate privacy leave out, on every page."""
-
-
-def _share(source: Any, columns: Sequence[str], known: Sequence[str], value: str, null_as: Any) -> tuple[float, int]:
-    """Return the largest share of a value among rows alike in known columns, and how many rows are alike to few."""
-    shares, alone = largest(source, columns, known, null_as)
-    return max((share for label, share in shares.items() if str(label) == value), default=0.0), alone
 
 
 def coarsen(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from divulge.errors import DivulgeError
@@ -11,7 +11,7 @@ from divulge.files.tables.frames import like
 from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.publishing.notes import Note
-from divulge.publishing.publication import Papers, carried_out, described, ready, task
+from divulge.publishing.publication import Papers, Ready, carried_out, described, ready, task
 from divulge.publishing.published import Published, promise
 from divulge.publishing.request import Publish
 from divulge.releasing.engine import Progress
@@ -20,7 +20,7 @@ from divulge.releasing.output.archive import archived, require_archive
 from divulge.releasing.output.bar import telling
 from divulge.releasing.output.places import PAPERS, Places
 from divulge.releasing.persons import most_of, require_one_row_each
-from divulge.releasing.records.ledger import Kept, recorded
+from divulge.releasing.records.ledger import Expected, Kept, looked_at, recorded
 from divulge.releasing.request import Request, asking, run
 
 
@@ -168,10 +168,30 @@ def carry_out(
         return _carried_out(request, source, move, warn)
 
 
-def _carried_out(request: Publish, source: Any, progress: Progress | None, warn: Callable[[str], object]) -> Published:
+@dataclass(frozen=True)
+class _Prepared:
+    """A publication before anything is recorded or drawn: of what, where to, and what its receipt will say."""
+
+    request: Publish
+    made: Ready
+    outputs: Places
+    promised: Published
+
+    def entry(self) -> Any:
+        """Return the context of its entry in the ledger."""
+        request, table = self.request, self.made.table.source
+        budget = request.budget
+        allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
+        asks = Kept(request.ledger, allowed, request.source_name, request.people, request.person)
+        return recorded(
+            asks, table, self.promised, lambda key: self.made.table.known(key, self.promised.columns),
+            lambda person, other: most_of(table, person, other),
+        )  # fmt: skip
+
+
+def _prepared(request: Publish, source: Any, progress: Progress | None) -> _Prepared:
     require_archive(request.archive, request.sink, request.force)
     asked = task(request)
-    papers: Papers = late("divulge.reporting.publish:papers")(request)
     path, sink, ledger = _path(source), request.sink, request.ledger
     if sink is None and request.receipt is not None:
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
@@ -184,19 +204,25 @@ def _carried_out(request: Publish, source: Any, progress: Progress | None, warn:
     if request.person is None and not request.per_row and not by_spark(source, request.engine):
         require_one_row_each(made.table.source, ())
     promised = described(made, None if outputs.table is None else outputs.table.name)
-    budget = request.budget
-    allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
-    asks = Kept(ledger, allowed, request.source_name, request.people, request.person)
-    known, table = made.table.known, made.table.source
-    with recorded(
-        asks, table, promised, lambda key: known(key, promised.columns),
-        lambda person, other: most_of(table, person, other),
-    ) as entry:  # fmt: skip
+    return _Prepared(request, made, outputs, promised)
+
+
+def expected(request: Publish, source: Any) -> Expected:
+    """Return the publication as it would be, and what it adds up to; nothing is drawn or stays on record."""
+    found = _prepared(replace(request, sink=None, receipt=None, archive=None), source, None)
+    return looked_at(found.promised, found.entry())
+
+
+def _carried_out(request: Publish, source: Any, progress: Progress | None, warn: Callable[[str], object]) -> Published:
+    papers: Papers = late("divulge.reporting.publish:papers")(request)
+    found = _prepared(request, source, progress)
+    outputs, promised = found.outputs, found.promised
+    with found.entry() as entry:
         before = promised.told
         promised = replace(promised, notes=(*promised.notes, *_together(entry)))
         for sentence in (*before, *entry.private):
             warn(sentence)
-        done = carried_out(made, promised, outputs, request, entry, papers, warn)
+        done = carried_out(found.made, promised, outputs, request, entry, papers, warn)
         for sentence in promised.told[len(before) :]:  # "this one included" is true of what went out alone
             warn(sentence)
     if request.archive is not None and outputs.table is not None:

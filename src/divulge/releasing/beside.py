@@ -1,6 +1,6 @@
 """What columns that go out unaltered add to a release: how frequent answers are among people alike in them."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,14 +8,13 @@ from divulge.guarantees.kinds import LDP
 from divulge.guarantees.posterior import posterior_bounds
 from divulge.model.shown import at_most
 from divulge.releasing.estimating.counting import contingency
-from divulge.releasing.planning.choosing import counted
 from divulge.releasing.planning.naming import str_of
 
 MOST_ALIKE = 30
 """Rows that are alike in more columns than this are one."""
 
 FEW = 10
-"""A group of fewer rows points at people, and its shares are not those of a group."""
+"""A group of fewer people, or rows where each is another person, points at them, and its shares are not a group's."""
 
 MOST_ROWS = 1 << 16
 """Tables of more rows are not looked at before a release: the groups of all columns would fill the memory."""
@@ -75,16 +74,47 @@ class Beside:
         return said
 
 
-def beside(source: Any, columns: Sequence[str], known: Sequence[str], loss: float, null_as: Any) -> Beside | None:
+@dataclass(frozen=True)
+class Counted:
+    """Who is counted in a group: rows, or people where a column says who.
+
+    Attributes
+    ----------
+    person : the column that says who; None where each row is another person
+    one_answer : whether a person has one answer in all rows, and counts once for it
+    """
+
+    person: str | None = None
+    one_answer: bool = False
+
+    @classmethod
+    def of(cls, request: Any) -> "Counted":
+        """Return who is counted where a request says whom it protects."""
+        return cls(None if request.per_row else request.person, request.one_answer)
+
+    def alike(self, source: Any, names: Sequence[str]) -> Iterator[tuple[Any, int, int, Hashable]]:
+        """Yield (values of the columns, what they count for, rows, who) of all rows that are alike, by person."""
+        several = contingency(source, names if self.person is None else (*names, self.person)).to_dict()
+        for key, rows in several.items():
+            parts = key if isinstance(key, tuple) else (key,)
+            if self.person is None:
+                yield parts, rows, rows, None
+            else:
+                yield parts[:-1], 1 if self.one_answer else rows, rows, parts[-1]
+
+
+def beside(
+    source: Any, columns: Sequence[str], known: Sequence[str], loss: float, null_as: Any, who: Counted
+) -> Beside | None:
     """Return what columns that go out add to a release that keeps an ldp; None where none does."""
     if not known or len(known) > MOST_ALIKE:
         return None
-    shares, alone = largest(source, columns, known, null_as)
+    shares, alone = largest(source, columns, known, null_as, who)
     if not shares:
         return None
-    usual = counted(contingency(source, columns), null_as)
+    usual, _ = largest(source, columns, (), null_as, who)
     value = max(shares, key=lambda one: (shares[one] / usual[one], str_of(one)))
-    each = [(name, largest(source, columns, [name], null_as)[0].get(value, 0.0)) for name in known]
+    each = [(name, largest(source, columns, [name], null_as, who)[0].get(value, 0.0)) for name in known]
     raising = tuple(sorted(each, key=lambda one: (-one[1], one[0]))[:MOST_NAMED])
     return Beside(tuple(known), value, shares[value], after(shares[value], loss), raising, alone)
 
@@ -101,24 +131,32 @@ def after(before: float, loss: float) -> float:
 
 
 def largest(
-    source: Any, columns: Sequence[str], known: Sequence[str], null_as: Any = None
+    source: Any, columns: Sequence[str], known: Sequence[str], null_as: Any, who: Counted
 ) -> tuple[dict[Hashable, float], int]:
-    """Return the largest share of each value among rows alike in known columns, and how many rows are alike to few."""
+    """Return the largest share of each value among people alike in known columns, and how many rows are alike to few.
+
+    Of groups of fewer than `FEW` people only the rows are counted.
+    """
     groups: dict[Any, dict[Hashable, int]] = {}
+    rows_of: dict[Any, int] = {}
+    people: dict[Any, set[Hashable]] = {}
     width = len(columns)
-    counts: dict[Any, int] = dict(contingency(source, (*columns, *known)).to_dict())
-    for key, count in counts.items():
+    for key, count, rows, person in who.alike(source, (*columns, *known)):
         parts = tuple(null_as if part is None else part for part in key[:width])
-        held = groups.setdefault(key[width:], {})
+        group = key[width:]
+        held = groups.setdefault(group, {})
         label = parts if width > 1 else parts[0]
         held[label] = held.get(label, 0) + count
+        rows_of[group] = rows_of.get(group, 0) + rows
+        if who.person is not None:
+            people.setdefault(group, set()).add(person)
     shares: dict[Hashable, float] = {}
     alone = 0
-    for held in groups.values():
-        rows = sum(held.values())
-        if rows < FEW:
-            alone += rows
+    for group, held in groups.items():
+        if known and (rows_of[group] if who.person is None else len(people[group])) < FEW:
+            alone += rows_of[group]
             continue
+        of_all = sum(held.values())
         for label, count in held.items():
-            shares[label] = max(shares.get(label, 0.0), count / rows)
+            shares[label] = max(shares.get(label, 0.0), count / of_all)
     return shares, alone

@@ -18,7 +18,7 @@ from divulge.model.entries import scalar
 from divulge.model.labels import key_of
 from divulge.model.shown import Shown, printable, shortened
 from divulge.protocols.protocol import Protocol
-from divulge.releasing.beside import MOST_ROWS, Beside, beside
+from divulge.releasing.beside import MOST_ROWS, Beside, Counted, beside
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
 from divulge.releasing.estimating.estimate import rank, right_inverse
@@ -366,7 +366,8 @@ def _beside(choice: Release, table: Source, whose: Protection, found: Sequence[L
     kept = [
         name for name in names if (name != whose.protects["person"] if choice.keep is None else name in choice.keep)
     ]
-    return beside(table, choice.columns, [] if choice.only_column else kept, _middle(found).ldp, choice.null_as)
+    known = [] if choice.only_column else kept
+    return beside(table, choice.columns, known, _middle(found).ldp, choice.null_as, Counted.of(choice))
 
 
 _NOISY = "A preview spends nothing: where the release will estimate the shares with noise, all values are taken to be "\

@@ -20,7 +20,7 @@ from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.model.labels import text_of
-from divulge.releasing.beside import MOST_ROWS, beside
+from divulge.releasing.beside import MOST_ROWS, Counted, beside
 from divulge.releasing.column import Release
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Tally, counts_of
@@ -45,7 +45,7 @@ from divulge.releasing.planning.named import resolved
 from divulge.releasing.planning.plan import Faults, Plan, part_of
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
-from divulge.releasing.records.ledger import Kept, recorded
+from divulge.releasing.records.ledger import Expected, Kept, looked_at, recorded
 from divulge.releasing.records.levels import total
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.receipt import Receipt, now
@@ -267,25 +267,15 @@ class _Prepared:
         )  # fmt: skip
 
 
-class _Looked(Exception):
-    """Takes an entry back that was only to be looked at."""
-
-
-def expected(request: Release, source: Any) -> Receipt:
-    """Return the receipt as it would be, with what it adds up to by all that the keeper knows; nothing is drawn or
+def expected(request: Release, source: Any) -> Expected:
+    """Return the receipt as it would be, and what it adds up to by all that the keeper knows; nothing is drawn or
     stays on record.
 
     An estimate of the prior, which would be drawn, is left out, with what it would spend.
     """
     wanted = stand_in(resolved(replace(request, sink=None, receipt=None), source))
     found = _prepared(source, wanted)
-    made = found.made
-    try:
-        with found.entry(wanted) as entry:
-            made = replace(made, together=entry.total, warnings=(*made.warnings, *entry.warnings))
-            raise _Looked
-    except _Looked:
-        return made
+    return looked_at(found.made, found.entry(wanted))
 
 
 def _carried_out(
@@ -307,7 +297,7 @@ def _beside(found: _Prepared, request: Release, loss: float) -> Sequence[str]:
     if found.engine.reread is not None or not (table.rows or MOST_ROWS + 1) <= MOST_ROWS:
         return ()
     known = [name for name in found.plan.untouched if is_plain(table.schema.field(name).type)]
-    added = beside(table, request.columns, known, loss, request.null_as)
+    added = beside(table, request.columns, known, loss, request.null_as, Counted.of(request))
     return () if added is None else added.words()
 
 

@@ -1,7 +1,7 @@
 """What each known column, alone and with one other, says about the secret and adds to the others."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -168,6 +168,47 @@ def risks(groups: Groups, confidence: float, pairs: bool) -> tuple[ColumnRisk, .
     chosen += combinations(groups.known, 2) if pairs else ()
     found = [_risk(groups, columns, confidence) for columns in chosen]
     return tuple(sorted(found, key=lambda one: (-round(one.rise, 6), len(one.columns))))
+
+
+def risks_of_people(groups: Groups, person: str, confidence: float, pairs: bool) -> tuple[ColumnRisk, ...]:
+    """Return the same where a known column says who: people are counted, each once in a group however many its rows."""
+    others = [name for name in groups.known if name != person]
+    chosen: list[tuple[str, ...]] = [(name,) for name in others]
+    chosen += combinations(others, 2) if pairs else ()
+    found = [_risk_of_people(groups, columns, person, confidence) for columns in chosen]
+    return tuple(sorted(found, key=lambda one: (-round(one.rise, 6), len(one.columns))))
+
+
+def people_of(groups: Groups, person: str) -> Groups:
+    """Return all people as one group, each counted once for an answer."""
+    return _once(groups.by([person])).by(())
+
+
+def _once(groups: Groups) -> Groups:
+    """Return groups in which each cell counts one."""
+    return replace(groups, cell_rows=np.ones_like(groups.cell_rows))
+
+
+def _risk_of_people(groups: Groups, columns: tuple[str, ...], person: str, confidence: float) -> ColumnRisk:
+    each = groups.by([*columns, person])
+    own, everybody = _once(each).by(columns), people_of(groups, person)
+    _, place = np.unique(each.codes[:, :-1], axis=0, return_inverse=True)
+
+    def people_in(chosen: np.ndarray) -> int:
+        return len(np.unique(each.codes[chosen[place.ravel()], -1]))
+
+    shares = {value: Fraction(int(n), everybody.rows) for value, n in zip(groups.values, everybody.totals, strict=True)}
+    return ColumnRisk(
+        columns,
+        len(own),
+        int(own.sizes.min()),
+        people_in(own.sizes == 1),
+        people_in(own.distinct == 1),
+        models.lift(own).value,
+        models.information(own),
+        tuple(replace(one, before=shares[one.value]) for one in disclosures(own, confidence)),
+        groups,
+    )
 
 
 def _risk(groups: Groups, columns: tuple[str, ...], confidence: float) -> ColumnRisk:

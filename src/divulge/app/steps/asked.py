@@ -1,6 +1,7 @@
 """The request that the pages make: what the button carries out, and what is printed as a command and a program."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,16 @@ from divulge import datasets
 from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
+from divulge.app.outlook import outlook
 from divulge.app.sessions import Session
 from divulge.app.steps import coarse, how, many, places, table
 from divulge.app.steps.preview import ready
 from divulge.app.words import filled
+from divulge.errors import DivulgeError
 from divulge.guarantees import LDP, guarantee_for_posterior
 from divulge.releasing.options import as_columns
+from divulge.releasing.records.ledger import Ledger
+from divulge.releasing.records.people import NEW
 from divulge.releasing.request import Request
 
 FORMATS = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
@@ -29,10 +34,12 @@ class Form:
     language: str = "en"
     budget: str = ""
     """What all releases together may come to: people in 100 for a column, an epsilon for statistics."""
+    people: str = ""
+    """Whose rows these are, where the ledger is wrong about it: one of its tables, or new."""
 
     @classmethod
-    def of(cls, form: Any, session: Session) -> "Form":
-        """Return what a form says."""
+    def of(cls, form: Any, session: Session, tables: Collection[str] = ()) -> "Form":
+        """Return what a form says; `tables` are those on record."""
         ending = str(form.get("format", "csv"))
         if ending not in FORMATS:
             raise Refused(400, "Choose one of the formats.")
@@ -40,7 +47,21 @@ class Form:
         keep = [name for name in beside(session) if name in ticked]
         budget = str(form.get("budget") or "").strip()
         budget = number_in(budget, "Give the budget as a number.") if budget else ""
-        return cls(ending, tuple(keep), "de" if form.get("language") == "de" else "en", budget)
+        people = str(form.get("people") or "")
+        if people not in ("", NEW, *tables):
+            raise Refused(400, "Choose a table that is on record.")
+        return cls(ending, tuple(keep), "de" if form.get("language") == "de" else "en", budget, people)
+
+
+def on_record(ledger: str | None) -> list[str]:
+    """Return the tables of a ledger, the latest first; none where there is no ledger, or none that can be read."""
+    with contextlib.suppress(DivulgeError):
+        return [] if ledger is None else Ledger(ledger).tables()[:MOST_TABLES]
+    return []
+
+
+MOST_TABLES = 50
+"""So many tables of the ledger, the latest, can be chosen as those of the same people."""
 
 
 def perturbed(session: Session) -> tuple[str, ...]:
@@ -62,7 +83,7 @@ def request(session: Session, form: Form, ledger: str | None) -> Request:
     source = str(datasets.census_path()) if data["name"] == "census.parquet" else data["name"]
     common: dict[str, Any] = {
         **reading["options"], "language": form.language, "ledger": ledger,
-        **({} if ledger is None else {"source_name": data["name"]}),
+        **({} if ledger is None else {"source_name": data["name"]}), **({"people": form.people} if form.people else {}),
     }  # fmt: skip
     if known["how"]["way"] == "coarse":
         return Request.of("generalize", source, f"coarser.{form.ending}", **coarse.arguments(session), **common)
@@ -129,7 +150,7 @@ async def take_form(pages: Any, request_: Any) -> Any:
     """Take what is ticked, and show what it comes to."""
     session = ready(pages, request_)
     async with request_.form(max_fields=MOST_FIELDS) as form:
-        session.choices["form"] = Form.of(form, session)
+        session.choices["form"] = Form.of(form, session, on_record(pages.ledger))
     return answer(pages, request_)
 
 
@@ -139,13 +160,19 @@ def answer(pages: Any, request_: Any) -> Any:
     known = session.choices
     form = known.get("form", Form())
     asked = request(session, form, pages.ledger)
-    papers = printed(asked)
+    papers = printed(asked) | {"table": asked.action == "publish"}
     wanted: Mapping[str, Any] = known.get("aim", {"before": 0, "value": ""})
     job = session.job(
-        "asked", work.outlook, path=known["data"]["path"], asked=asked, before=wanted["before"] / 100,
+        "asked", outlook, path=known["data"]["path"], asked=asked, before=wanted["before"] / 100,
         value=wanted["value"],
     )  # fmt: skip
-    return pages.part(session, "asked", job, "_asked.html", lambda told: {"found": told, **papers})
+    return pages.part(
+        session,
+        "asked",
+        job,
+        "_asked.html",
+        lambda told: {"found": told, "table": known["how"]["way"] == "table", **papers},
+    )
 
 
 ROUTES = [("POST", "asked", take_form), ("GET", "asked/found", answer)]

@@ -242,13 +242,22 @@ def exposed(pages: Any, request: Any) -> Any:
     known = session.choices
     if "secret" not in known:
         raise Refused(404, "Choose the sensitive column first.")
-    job = session.job("map", work.expose, path=known["data"]["path"], secret=known["secret"], columns=known["public"])
+    whose = known.get("whose", {})
+    job = session.job(
+        "map", work.expose, path=known["data"]["path"], secret=known["secret"], columns=known["public"],
+        person=whose.get("person") if whose.get("one_answer") else None,
+    )  # fmt: skip
 
     def pictured(found: Any) -> dict[str, Any]:
         places = {" and ".join(risk.columns): i for i, risk in enumerate(found.columns)}
         place = places.get(request.query_params.get("of", ""), 0)
-        figure = figures.disclosures(found.columns[place].disclosures) if found.columns else None
-        return {"found": found, "place": place, "alone": len(known["public"]) > work.MOST_PAIRED, "figure": figure}
+        several = "rows_per_person" in whose
+        risk = found.columns[place] if found.columns else None
+        figure = None if risk is None else figures.disclosures(
+            risk.disclosures, "person" if found.people else "row", "rows" if several else "people"
+        )  # fmt: skip
+        return {"found": found, "place": place, "alone": len(known["public"]) > work.MOST_PAIRED, "figure": figure,
+                "several": several}  # fmt: skip
 
     return pages.part(session, "map", job, "_map.html", pictured)
 

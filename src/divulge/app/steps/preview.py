@@ -40,12 +40,14 @@ def answer(pages: Any, request: Any) -> Any:
         )
     wanted = how.options(session, known["how"]["way"], known["aim"])
     job = session.job("preview", work.simulate, path=known["data"]["path"], choice=wanted)
-    return pages.part(session, "preview", job, "_preview.html", pictured)
+    several = "person" in known.get("whose", {})
+    return pages.part(session, "preview", job, "_preview.html", partial(pictured, several=several))
 
 
-def pictured(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the result with its picture."""
-    return {"found": found, "figure": figures.estimates(found["values"])}
+def pictured(found: dict[str, Any], several: bool) -> dict[str, Any]:
+    """Return the result with its picture: of people, or of rows where people may have several."""
+    figure = figures.estimates(found["values"], "rows" if several else "people")
+    return {"found": found, "figure": figure, "several": several}
 
 
 PICTURED = 30

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def show(pages: Any, request: Any) -> Any:
                                "coarse": way == "coarse", "places": way == "places", "many": way == "many"}  # fmt: skip
     form = known.get("form", asked.Form())
     context |= {"shown": _shown(session), "others": asked.beside(session), "perturbed": asked.perturbed(session),
-                "kept": form.keep, "budget": form.budget}  # fmt: skip
+                "kept": form.keep, "budget": form.budget, "people": form.people,
+                "tables": asked.on_record(pages.ledger)}  # fmt: skip
     if context["table"]:
         wanted = table.current(session)
         names = [table.named(one, wanted["by"], session.language) for one in wanted["statistics"]]
@@ -46,7 +48,7 @@ async def take(pages: Any, request: Any) -> Any:
     session = ready(pages, request)
     known = session.choices
     async with request.form(max_fields=MOST_FIELDS) as form:
-        wanted = asked.Form.of(form, session)
+        wanted = asked.Form.of(form, session, asked.on_record(pages.ledger))
         shown = form.get("shown", _shown(session))
     if "going" not in known and shown != _shown(session):
         raise Refused(
@@ -114,6 +116,8 @@ async def take_again(pages: Any, request: Any) -> Any:
     """Go back to the summary; what was published stays published and stays in the ledger."""
     session = ready(pages, request)
     session.choices.pop("going", None)
+    if "form" in session.choices:  # whose rows these are is known by now, and said anew where that is wrong
+        session.choices["form"] = replace(session.choices["form"], people="")
     session.forget("release", "preview", "asked")
     return pages.to(session, "preview")
 

@@ -1,7 +1,7 @@
 """The ledger: what was released about which columns of whose rows, what it adds up to, and budgets kept."""
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +115,27 @@ class Ledger:
         >>> folder.cleanup()
         """
         return self._database.read(lambda connection: entries_in(connection, self._database, source, columns))
+
+    def tables(self) -> list[str]:
+        """Return what the tables that the ledger knows by their rows are called, the latest first.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import pyarrow as pa
+        >>> import divulge as dv
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> where = pathlib.Path(folder.name) / "ledger.db"
+        >>> survey = pa.table({"answer": ["yes", "no"]})
+        >>> asked = {"column": "answer", "guarantee": "ldp=1", "ledger": where, "source_name": "survey"}
+        >>> _ = dv.release(survey, **asked)
+        >>> dv.Ledger(where).tables()
+        ['survey']
+        >>> folder.cleanup()
+        """
+        database = self._database
+        known = database.read(lambda connection: known_tables(connection, database))
+        return list(dict.fromkeys(one.name for one in reversed(known)))
 
     def spent(self, source: str, columns: Sequence[str], prior: Prior | None = None) -> dict[str, float]:
         """Return what all releases about `columns` of the source guarantee together, in nats, rounded up.
@@ -388,6 +409,37 @@ def recorded(kept: Kept, table: Source, receipt: Any, known: Callable[[Key], Fin
     book.require_writable()
     seen = Table(known(book.key), most, kept.person)
     return book.spending(name, receipt, kept.budget, table=seen, people=kept.people)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a release would be, before anything is drawn.
+
+    Attributes
+    ----------
+    receipt : Receipt or Published
+    total : what it adds up to with all that the keeper knows; None without a ledger
+    private : sentences for the keeper: whose rows these seem to be
+    warnings : sentences for everybody
+    """
+
+    receipt: Any
+    total: Mapping[str, Any] | None
+    private: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+class _Looked(Exception):
+    """Takes an entry back that was only to be looked at."""
+
+
+def looked_at(receipt: Any, entry: Any) -> Expected:
+    """Return what an entry of the ledger says of a release that is not carried out; nothing stays on record."""
+    found = Expected(receipt, None, (), ())
+    with suppress(_Looked), entry as opened:
+        found = Expected(receipt, opened.total, tuple(opened.private), tuple(opened.warnings))
+        raise _Looked
+    return found
 
 
 class Unrecorded:

@@ -164,7 +164,7 @@ def recognize(
     return Recognition(identity, tuple(sorted(groups)), name, because, tuple(private), said == NEW)
 
 
-_REMEDY = "Hint: if that is not so, --people (people=) names the table of the same people, or says new."
+_REMEDY = "Hint: --people (people=) names the table of the same people, or says new, if that is not so."
 
 
 def _said(tables: Sequence[Known], said: str) -> list[Match]:
