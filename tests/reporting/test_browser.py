@@ -136,6 +136,30 @@ def test_nothing_is_wider_than_the_paper(kind: str, labels: str, browser: Any, t
     window.close()
 
 
+@pytest.mark.parametrize("width", [673, 340])
+def test_on_paper_nothing_is_cut_off_folded_or_divided_inside_a_number(width: int, browser: Any, tmp_path: Path) -> None:
+    window, _ = opened(browser, page_of("report", "plain"), tmp_path, viewport={"width": width, "height": 900})
+    window.emulate_media(media="print")
+    folded = window.evaluate("[...document.querySelectorAll('details > :not(summary)')].map(e => e.offsetHeight)")
+    assert folded
+    assert all(folded)
+    beyond = f"[...document.querySelectorAll('img, td, th')].filter(e => e.getBoundingClientRect().right > {width + 1})"
+    assert window.evaluate(f"{beyond}.map(e => e.textContent || e.alt)") == []
+    divided = """
+        [...document.querySelectorAll('td.number, th.whole')].flatMap(cell => {
+            const words = [], walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+            while (walk.nextNode()) for (const found of walk.currentNode.data.matchAll(/\\S+/g)) {
+                const range = document.createRange();
+                range.setStart(walk.currentNode, found.index);
+                range.setEnd(walk.currentNode, found.index + found[0].length);
+                if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) words.push(found[0]);
+            }
+            return words;
+        })"""
+    assert window.evaluate(divided) == []
+    window.close()
+
+
 def test_right_to_left_labels_do_not_turn_the_sentence(browser: Any, tmp_path: Path) -> None:
     window, _ = opened(browser, page_of("en", "right to left"), tmp_path)
     assert window.locator("bdi").count() >= len(RIGHT_TO_LEFT)

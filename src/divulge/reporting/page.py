@@ -110,18 +110,42 @@ def _rows(block: Rows) -> Html:
         kind = "text" if place in block.left else "number"
         if isinstance(value, Shade):
             side = "more" if value.level > 0 else "less"
-            return tag("td", value.text, class_=f"number {side}", style=f"--level:{abs(value.level):.3f}")
+            text = unbroken(value.text) if len(block.header) <= FEW_COLUMNS else value.text
+            return tag("td", text, class_=f"number {side}", style=f"--level:{abs(value.level):.3f}")
         name = {"data-label": block.header[place]} if block.header[place] else {}
-        return tag("td", value, class_=kind, **name) if place else tag("th", value, scope="row")
+        text = unbroken(value) if kind == "number" else value
+        return tag("td", text, class_=kind, **name) if place else tag("th", value, scope="row")
 
     head = [
-        tag("th", name, scope="col", class_="text" if i in block.left else "number")
+        tag("th", name, scope="col", class_=("text" if i in block.left else "number") + _whole(name))
         for i, name in enumerate(block.header)
     ]
     body = [tag("tr", *(cell(i, value) for i, value in enumerate(row))) for row in block.rows]
     table = tag("table", tag("caption", block.caption), tag("thead", tag("tr", *head)), tag("tbody", *body))
     return tag("div", table, class_="wide" if shaded else "wide stack", tabindex="0", role="region",
                **{"aria-label": block.caption})  # fmt: skip
+
+
+def unbroken(text: str) -> Html:
+    """Return a number with the words beside it, which stay in one line but for what an arrow leads to.
+
+    Examples
+    --------
+    >>> unbroken("11.3 → 30.1 in 1,000")
+    '11.3&nbsp;→ 30.1&nbsp;in&nbsp;1,000'
+    """
+    return Html(_escaped(text).replace(" ", "&nbsp;").replace("→&nbsp;", "→ "))
+
+
+FEW_COLUMNS = 8
+"""In a map of more columns than this a sign may stand above its number: else it is wider than paper."""
+
+SHORT = 9
+"""A heading of words up to so long is never divided inside of one."""
+
+
+def _whole(name: str) -> str:
+    return " whole" if all(len(word) <= SHORT for word in name.split()) else ""
 
 
 def _picture(block: Picture) -> Html:
@@ -213,7 +237,10 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   p.more { display: none; }
   table { min-width: 0; width: 100%; font-size: 7.5pt; }
   th, td, td.number { padding: .15rem .3rem; white-space: normal; overflow-wrap: anywhere; }
-  td.number { overflow-wrap: normal; }
+  td.number, th.whole { overflow-wrap: normal; }
+  figure { overflow: visible; }
+  figure img { min-width: 0; max-width: 100%; }
+  summary { list-style: none; }
   details > *:not(summary) { display: block; }
   details::details-content { content-visibility: visible; display: block; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
