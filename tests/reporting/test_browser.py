@@ -137,7 +137,7 @@ def test_nothing_is_wider_than_the_paper(kind: str, labels: str, browser: Any, t
 
 
 @pytest.mark.parametrize("width", [673, 340])
-def test_on_paper_nothing_is_cut_off_folded_or_divided_inside_a_number(width: int, browser: Any, tmp_path: Path) -> None:
+def test_on_paper_nothing_is_cut_off_folded_or_divided(width: int, browser: Any, tmp_path: Path) -> None:
     window, _ = opened(browser, page_of("report", "plain"), tmp_path, viewport={"width": width, "height": 900})
     window.emulate_media(media="print")
     folded = window.evaluate("[...document.querySelectorAll('details > :not(summary)')].map(e => e.offsetHeight)")

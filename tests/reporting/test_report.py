@@ -223,7 +223,8 @@ def test_the_page_says_what_was_measured() -> None:
     assert "After “yes” (30% of cases), “ill”: 10 → 25 in 100." in said
     assert "After “no” (70% of cases), “ill”: 10 → 3.57 in 100." in said
     assert "No outcome rules a value out, and none makes one certain." in said
-    assert {"× 2.5", "÷ 1.2", "÷ 2.8", "× 1.08"} <= {" ".join(text.split()) for text in page.text["td"]}  # 5/2, 5/6, 5/14, 15/14, rounded up
+    cells = {" ".join(text.split()) for text in page.text["td"]}
+    assert {"× 2.5", "÷ 1.2", "÷ 2.8", "× 1.08"} <= cells  # 5/2, 5/6, 5/14, 15/14, rounded up
     assert all(term in page.text["h2"] for term in ("In short", "Who gains from it", "To keep in mind"))
 
 

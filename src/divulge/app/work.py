@@ -364,7 +364,7 @@ def _quarters(noise: MetricNoise, facts: PlaceFacts) -> list[dict[str, Any]]:
     shares = beliefs(noise.quarters, noise.box, noise.step, float(facts.total))
     named = [(one.name, *(1000 * float(share) for share in pair))
              for one, pair in zip(noise.quarters, zip(*shares, strict=True), strict=True)]  # fmt: skip
-    surest = sorted(named, key=lambda row: -row[2])[:MOST_QUARTERS]
+    surest = sorted(named, key=lambda row: -float(row[2]))[:MOST_QUARTERS]
     return [dict(zip(("name", "before", "after"), row, strict=True)) for row in surest]
 
 

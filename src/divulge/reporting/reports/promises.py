@@ -48,7 +48,7 @@ def guarantees(report: Report) -> Section:
     numbers = {source: i for i, source in enumerate(_theorem_sources(report), 1)}
     rows = [
         (f"{title(g, voice)} ({g.kind})", voice.numeral(level(g, unit)),
-         voice.numeral(level(_measured(report, g), unit)), _why(g, numbers, voice))
+         voice.numeral(level(_own(report, g), unit)), _why(g, numbers, voice))
         for g in report.implied
         if bounds_something(g)
     ]  # fmt: skip
@@ -73,7 +73,7 @@ ROUNDING = 1e-12
 """What sums of doubles may be off by: a measured level above its proved bound by less is at the bound."""
 
 
-def _measured(report: Report, bound: Guarantee) -> Guarantee:
+def _own(report: Report, bound: Guarantee) -> Guarantee:
     """Return what is measured of a guarantee; the bound where rounding alone parts the two."""
     own = report.measured[bound.kind]
     apart = [abs(float(getattr(own, name)) - float(getattr(bound, name))) for name in bound.bounded()]
