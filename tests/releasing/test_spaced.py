@@ -215,6 +215,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"distance": "grid:2x2:500m", "guarantee": "metric=1"}, "be per km"),
     ({"guarantee": dv.MetricPrivacy(1, dv.Metric.line(5))}, "be the metric of the guarantee"),
     ({"distance": dv.Metric.line(["1"]), "guarantee": "metric=1"}, "be of 2 to"),
+    ({"distance": dv.Metric.line(301), "guarantee": "metric=1"}, "be of 2 to 300 answers"),
 ]
 
 
