@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
+from divulge.publishing.noising.estimates import Drawn, estimates
 from divulge.publishing.publication import described, ready, task
 from divulge.publishing.request import Publish
 from divulge.releasing.request import Request
@@ -133,6 +134,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"interval": math.inf}, "finite"),
     ({"interval": True}, "number"),
     ({"interval": "5,5"}, "one for each statistic"),
+    ({"interval": "5@0"}, "a whole number of rows after @"),
+    ({"interval": "5@1.5"}, "a whole number of rows after @"),
+    ({"interval": "5@-2"}, "a whole number of rows after @"),
+    ({"interval": "@5"}, "finite number"),
     ({"interval": "10.000"}, "read in one way"),
     ({"interval": 1e13}, "narrower"),
     ({"interval": 5, "whole": True}, "go without"),
@@ -149,11 +154,11 @@ def test_what_is_no_interval_is_refused(how: dict[str, Any], message: str) -> No
 
 
 @pytest.mark.parametrize("one", [
-    dv.Mean("age", (0, 90)), dv.Variance("age", (0, 90)), dv.Quantiles("age", (0, 90), probabilities=(0.5,)),
+    dv.Variance("age", (0, 90)), dv.Quantiles("age", (0, 90), probabilities=(0.5,)),
     dv.Proportion("sex", "f"),
 ])  # fmt: skip
 def test_intervals_that_depend_on_the_rows_cannot_be_asked_for(one: Any) -> None:
-    with pytest.raises(dv.DivulgeError, match="must come with counts and sums"):
+    with pytest.raises(dv.DivulgeError, match="must come with counts, sums and means"):
         dv.publish(ROWS, one, interval=5, per_row=True)
 
 
@@ -164,3 +169,51 @@ def test_what_nobody_changes_costs_nothing() -> None:
     alone = asked([dv.Count("sex")], "20")
     assert made.noise.noises[1] == alone.noise.noises[0]
     assert np.isclose(made.noise.guarantees["dp"], alone.noise.guarantees["dp"], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("how", [
+    {"no_other": True}, {"neighbors": "added"}, {}, {"noise": "gaussian", "neighbors": "added"},
+    {"neighbors": "added", "by": "sex"},
+])  # fmt: skip
+def test_a_mean_is_as_close_as_asked_at_every_corner_of_the_noise(how: dict[str, Any]) -> None:
+    """Sums and counts at the ends of their intervals, for true numbers of many rows and of as few as were named."""
+    given = {name: value for name, value in how.items() if name != "by"}
+    reach, fewest = 2.5, 80
+    made = asked([dv.Mean("age", (0, 60), **({"by": "sex"} if "by" in how else {}))], f"{reach}@{fewest}", **given)
+    told = described(made, None).queries
+    widths = [q.get("half_width", 0) if noise.scale else 0 for q, noise in zip(told, made.noise.noises, strict=True)]
+    (values, *counted), shape = made.plan.queries, made.plan.queries[0].shape
+    step, farthest = float(values.step), 0.0
+    for n, mean, a, b in itertools.product((fewest, fewest + 1, 500), (0, 10, 59.5, 60), (-1, 1), (-1, 1)):
+        total = round(n * (mean - values.middle * step) / step)
+        numbers = [np.full(shape, total + a * widths[0]), *(np.full(shape, n + b * widths[1]) for _ in counted)]
+        drawn_ = [Drawn(number, width, 0.0) for number, width in zip(numbers, widths, strict=True)]
+        (found,) = estimates(made.plan, drawn_, None if counted else n, {"sex": shape[0]} if shape else {})
+        true = total / n * step + values.middle * step
+        assert (found.low <= true + 1e-9).all()
+        assert (true <= found.high + 1e-9).all()
+        off = np.max([abs(found.values - true), found.high - found.values, found.values - found.low])
+        assert off <= reach + 1e-9
+        farthest = max(farthest, float(off))
+    assert farthest > 0.9 * reach
+
+
+def test_what_a_mean_needs_is_shared_between_sum_and_count_where_it_costs_least() -> None:
+    def cost(sums: float, counts: float) -> float:
+        return 60 / 2 / sums + 1 / counts  # of a row that is added, with numbers 30 around the middle
+
+    made = asked([dv.Mean("age", (0, 60))], "2@1000", neighbors="added")
+    told = described(made, None).queries
+    chosen = cost(told[0]["half_width"], told[1]["half_width"])
+    others = [(2000 - 34 * rows, rows) for rows in range(1, 58)]
+    assert chosen <= min(cost(*one) for one in others) * 1.02
+    assert told[0]["half_width"] + 34 * told[1]["half_width"] <= 2000
+
+
+def test_a_mean_without_rows_is_refused_with_the_remedy_and_with_them_it_is_told() -> None:
+    with pytest.raises(dv.DivulgeError, match="write 5@100"):
+        dv.publish(ROWS, dv.Mean("age", (0, 90)), interval=5, per_row=True)
+    done = dv.publish(
+        ROWS, [dv.Count("sex"), dv.Mean("age", (0, 90))], interval="30,9@150", per_row=True, values=VALUES
+    )
+    assert [note.values for note in done.notes if note.name == "note_interval_rows"] == [{"rows": "150"}]

@@ -77,6 +77,8 @@ SENTENCES: dict[str, str] = {
     "note_interval":
         "How wide the intervals are was asked for: no number is further off than {reach}, all of them together with "
         "the probability of the intervals. The promise is what follows from that: {total} (nats).",
+    "note_interval_rows":
+        "A mean is that close where it is of {rows} rows or more; of fewer, its interval is wider.",
     "note_together":
         "The ledger has {releases} releases about the records of this source, this one included. What they tell "
         "about one record adds up to {total} (nats).",

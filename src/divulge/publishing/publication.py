@@ -39,6 +39,7 @@ from divulge.publishing.statistics import (
     People,
     Proportion,
     Quantiles,
+    Reach,
     Statistic,
     as_reaches,
 )
@@ -76,7 +77,7 @@ class Task:
     whole: bool
     consistent: bool
     tell_cut: bool = False
-    interval: tuple[Fraction, ...] = ()
+    interval: tuple[Reach, ...] = ()
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -192,11 +193,13 @@ class Ready:
         return (*said, *_of_interval(self.task.interval, self.noise.guarantees))
 
 
-def _of_interval(reaches: Sequence[Fraction], guarantees: Mapping[str, Any]) -> list[Note]:
+def _of_interval(reaches: Sequence[Reach], guarantees: Mapping[str, Any]) -> list[Note]:
     """Return what the intervals that were asked for take, if they were."""
     total = ", ".join(promise(kind, value) for kind, value in guarantees.items())
-    reach = ", ".join(f"{float(one):,.15g}" for one in reaches)
-    return [Note("note_interval", {"reach": reach, "total": total})] if reaches else []
+    reach = ", ".join(f"{float(one.width):,.15g}" for one in reaches)
+    rows = ", ".join(f"{one.rows:,}" for one in reaches if one.rows)
+    of_means = [Note("note_interval_rows", {"rows": rows})] if rows else []
+    return [Note("note_interval", {"reach": reach, "total": total}), *of_means] if reaches else []
 
 
 def ready(asked: Task, source: Any, engine: Any, progress: Progress | None = None) -> Ready:

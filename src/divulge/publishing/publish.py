@@ -52,8 +52,9 @@ def publish(
         How far a count or a sum may be from the true number, half the width of its interval: one number for all
         statistics, or one for each. The noise is the largest with which all numbers are as close together with
         probability `level`, each as probably as another; what it promises follows, dp, or zcdp with
-        noise="gaussian", and is told and recorded before anything is drawn. Means, shares, variances and quantiles
-        have intervals that depend on the rows.
+        noise="gaussian", and is told and recorded before anything is drawn. "2@100" for a mean: that close where 100
+        rows or more have a number, as is known beforehand. Shares, variances and quantiles have intervals that depend
+        on the rows.
     person : name of a column, optional
         All rows of a person are protected together. Without it every row is somebody else's: a table in which people
         seem to have several rows is refused, unless `per_row` says so.

@@ -37,8 +37,8 @@ class Publish(Request):
     interval: Annotated[
         Any,
         Option(
-            "In place of --guarantee: so far are numbers off at most, for each statistic; the promise follows.",
-            metavar="W|W,W",
+            "In place of --guarantee: so far are numbers off at most, a mean of N rows or more; the promise follows.",
+            metavar="W|W,W@N",
         ),
     ] = None
     groups_per_person: Annotated[

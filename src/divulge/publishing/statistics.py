@@ -38,19 +38,36 @@ def _number(value: Any, name: str) -> Fraction:
         raise DivulgeError.of(name, "be a finite number", "it", repr(value)[:60]) from None
 
 
-def as_reaches(given: Any) -> tuple[Fraction, ...]:
+@dataclass(frozen=True)
+class Reach:
+    """How far a number may be off at most; for a mean, of so many rows or more."""
+
+    width: Fraction
+    rows: int = 0
+
+
+def as_reaches(given: Any) -> tuple[Reach, ...]:
     """Return how far intervals reach at most: a positive number, several, or text with commas between them.
+
+    For a mean "2@100": off by 2 at most where 100 rows or more have a number.
 
     Examples
     --------
-    >>> as_reaches("500,2.5")
-    (Fraction(500, 1), Fraction(5, 2))
+    >>> as_reaches("500,2@100")
+    (Reach(width=Fraction(500, 1), rows=0), Reach(width=Fraction(2, 1), rows=100))
     """
     several = given.split(",") if isinstance(given, str) else given if isinstance(given, (list, tuple)) else [given]
-    found = tuple(_number(one, "interval") for one in several)
-    if not found or any(isinstance(one, bool) for one in several) or not all(one > 0 for one in found):
+    found = tuple(map(_reach, several))
+    if not found or any(isinstance(one, bool) for one in several) or not all(one.width > 0 for one in found):
         raise DivulgeError.of("interval", "be a positive number, or one for each statistic", "it", repr(given)[:60])
     return found
+
+
+def _reach(given: Any) -> Reach:
+    width, at, rows = given.partition("@") if isinstance(given, str) else (given, "", "")
+    if at and not re.fullmatch(r"\s*[1-9][0-9]{0,14}\s*", rows):
+        raise DivulgeError.of("interval", "have a whole number of rows after @, such as 2@100", "it", repr(given)[:60])
+    return Reach(_number(width, "interval"), int(rows) if at else 0)
 
 
 def _columns(names: Any, argument: str) -> tuple[str, ...]:
