@@ -148,20 +148,21 @@ PRINTED = {
 WRITTEN = {
     "receipt": [
         "out.receipt.json",
+        "both.receipt.json",
         "signed.receipt.json",
         "about.receipt.json",
         "reports.receipt.json",
         "moved.receipt.json",
     ],
     "codebook": ["out.codebook.json", "signed.codebook.json", "reports.codebook.json", "moved.codebook.json"],
-    "keeper": ["out.keeper.json", "signed.keeper.json", "reports.keeper.json", "moved.keeper.json"],
+    "keeper": ["out.keeper.json", "both.keeper.json", "signed.keeper.json", "reports.keeper.json", "moved.keeper.json"],
     "statistics-receipt": ["n.receipt.json", "sums.receipt.json"],
     "statistics-codebook": ["n.codebook.json", "sums.codebook.json"],
     "statistics-keeper": ["n.keeper.json", "sums.keeper.json"],
     "generalize": ["groups.keeper.json", "local.keeper.json"],
     "generalization-receipt": ["groups.receipt.json", "local.receipt.json"],
     "generalization-codebook": ["groups.codebook.json", "local.codebook.json"],
-    "request": ["asked.json", "asked-statistics.json", "asked-groups.json", "asked-local.json"],
+    "request": ["asked.json", "asked-statistics.json", "asked-groups.json", "asked-local.json", "asked-both.json"],
     "input-channel": ["c.json", "designed.json"],
     "input-prior": ["p.json"],
     "input-values": ["v.json"],
@@ -233,6 +234,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     run(
         "generalize t.csv --known age,sex --secret race --guarantee k=5 --no-ledger --recoding local -o local.csv "
         "--save-request asked-local.json"
+    )
+    run(
+        "generalize t.csv --known age,sex --secret race --guarantee k=5 --guarantee pml=1 --no-ledger "
+        "--perturb ldp=1 -o both.csv --save-request asked-both.json"
     )
     run("release t.csv --column race --guarantee ldp=2 --protocol auto --values v.json -o reports.csv --no-ledger")
     run("release t.csv --column age --guarantee metric=0.1 --grid 1 --box 0,90 -o moved.csv --no-ledger")

@@ -46,6 +46,7 @@ OTHERS: dict[str, Any] = {
     "suppress": Fraction(1, 25), "groups_per_person": 3, "rows_per_group": 2,
     "hierarchies": {"age": "my ages.csv", "sex": "sex.csv"}, "loss": "class-size",
     "levels": {"age": 1, "sex": 0}, "recoding": "local",
+    "perturb": ("pml=0.25",), "within": ("pml=1", "t=0.25"),
     "protocol": "hadamard", "prefixes": "2,4,5", "grid": "500m", "box": "48.7,2.1,49,2.6", "quarters": "quarters.csv",
      "chain": "moves.csv", "distance": "words.csv",
     "values": "values.json", "statistics": (dv.Count("a,b", "c"), dv.Mean("age", (0, "0.3"), "x", step="0.1"),
@@ -70,6 +71,7 @@ def request_with(action: str, name: str) -> Request:
               "chain": {"person": "who", "rows_per_person": 6},
               "quarters": {"grid": "500m", "box": "48.7,2.1,49,2.6", "guarantee": "metric=1/km", "column": ("a", "b")},
               "prefixes": {"protocol": "prefix-extension"}, "distance": {"guarantee": "metric=1/step"},
+              "within": {"prior": "groups=age,sex"},
               "box": {"grid": "500m", "guarantee": "metric=2/mi"}}.get(name, {})  # fmt: skip
     return RECORDS[action](**{"source": "t.csv", **LEAST[action], **needed, name: other(RECORDS[action], name)})
 

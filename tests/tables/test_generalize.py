@@ -31,6 +31,11 @@ import divulge as dv
 from divulge.datasets import adult, adult_hierarchies
 
 
+def sorted_rows(table: Any) -> list[Any]:
+    """Return the rows in an order of their own: within a group they stand in one of chance."""
+    return sorted(tuple(row.values()) for row in table.to_pylist())
+
+
 @pytest.mark.parametrize("seed", range(few(36)))
 def test_levels_that_were_chosen_beforehand_stay_and_the_others_are_the_best(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -213,7 +218,8 @@ def test_the_order_of_rows_and_other_columns_do_not_go_out() -> None:
         dv.generalize(pa.table(one), ["a", "b"], "s", guarantees="k=3", hierarchies={n: LADDERS[n] for n in "ab"}).table
         for one in (table, shuffled)
     )
-    assert first.equals(second)
+    assert first.select(["a", "b"]).equals(second.select(["a", "b"]))
+    assert sorted_rows(first) == sorted_rows(second)
     assert first.column_names == ["a", "b", "s"]
     assert "n1" not in str(first.to_pydict())
 
@@ -376,7 +382,7 @@ def test_a_saved_request_gives_the_same_table(tmp_path: Path) -> None:
     same = dv.generalize(table, list(LADDERS), "s", guarantees=["k=3", "lift=3"], hierarchies=LADDERS,
                          loss="discernibility", suppress="1/10")  # fmt: skip
     assert found == same
-    assert found.rows.equals(same.rows)
+    assert sorted_rows(found.rows) == sorted_rows(same.rows)
 
 
 @pytest.mark.parametrize(
@@ -413,7 +419,7 @@ def believed(rows: list[tuple[str, str]], asked: dict[str, Any]) -> tuple[dict[t
     def published(secrets: tuple[str, ...]) -> Any:
         table = pa.table({"q": [q for q, _ in rows], "s": list(secrets)})
         try:
-            return dv.generalize(table, "q", "s", per_row=True, **asked).table.to_pylist()
+            return sorted_rows(dv.generalize(table, "q", "s", per_row=True, **asked).table)
         except dv.DivulgeError:
             return None
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from divulge.errors import DivulgeError, number_of
 from divulge.files.distances import of_file
+from divulge.guarantees.catalog import as_guarantees
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.model.metrics.metric import Metric
@@ -146,6 +147,15 @@ class Release(Request):
             metavar="PRIOR",
         ),
     ] = None
+    within: Annotated[
+        Any,
+        Option(
+            "With --prior groups=A,B: what the groups keep by themselves, pml=1 or t=0.2; it is checked, and what both "
+            "tell together is said.",
+            list[str],
+            "GUARANTEE",
+        ),
+    ] = ()
     prior_from_data: Annotated[bool, Option("Take the column's own shares; the mechanism tells them.", bool)] = False
     values: Annotated[
         Any,
@@ -176,7 +186,10 @@ class Release(Request):
         if isinstance(self.distance, (str, os.PathLike)) and of_file(os.fspath(self.distance)):
             given = self.guarantee
             unit_of_rates(given if isinstance(given, (list, tuple)) else [given], "guarantee")
-        changed = {"column": as_columns(self.column), "guarantee": as_several(self.guarantee, self.about_distance)}
+        changed = {
+            "column": as_columns(self.column), "guarantee": as_several(self.guarantee, self.about_distance),
+            "within": as_guarantees(self.within, "within") if self.within else (),
+        }  # fmt: skip
         for name in ("keep", "released_as"):
             if getattr(self, name) is not None:
                 changed[name] = as_names(getattr(self, name), name)
@@ -202,6 +215,8 @@ class Release(Request):
         if (self.epsilon is not None or self.ratio is not None) and not isinstance(self.mechanism, str):
             raise DivulgeError.of("epsilon", "come with the name of a mechanism", "it", "given without one",
                                   "a guarantee such as ldp=1 has its own.")  # fmt: skip
+        if self.within and not grouped(self.prior):
+            raise DivulgeError.of("within", "come with prior='groups=A,B' (--prior)", "it", "given without it")
         if self.values is not None and (grouped(self.prior) or self.prior_from_data):
             if grouped(self.prior):
                 raise DivulgeError.of("prior", "be no shares of groups with a list of answers: they tell which occur",

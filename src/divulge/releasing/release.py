@@ -124,6 +124,9 @@ def release(
         What an attacker is taken to know: a public prior; all values equally likely (the default); any prior with no
         value below P; any close to the column's own shares, estimated with noise that spends E of the budget; the
         shares among rows alike in these columns, and all mixtures, of which the mechanism then tells.
+    within : guarantee or text such as "pml=1", or several, optional
+        With a prior "groups=A,B": what the groups were made to keep by themselves. It is checked, exactly, and the
+        statement says what groups and released answer tell together.
     prior_from_data : bool
         Take the column's own shares, which the mechanism then tells, and the statement says so.
     values : list, {column: list}, or a JSON file of one, or a codebook, optional
@@ -222,15 +225,26 @@ def carry_out(
     """Choose the mechanism, record the release, draw, and publish the table with its papers; or nothing of it."""
     require_archive(request.archive, request.sink, request.force)
     papers: Papers = late("divulge.reporting.release:papers")(request)
-    with telling(progress) as move:
-        made = resolved(request, source)
-        done = _carried_out(source, made, papers, move, warn)
+    done = released(request, source, papers, progress=progress, warn=warn)
     if request.archive is None:
         return done
     if failed := archived(request.archive, done.papers, force=request.force):
         warn(failed)
         return done
     return replace(done, papers={**done.papers, "archive": Path(request.archive)})
+
+
+def released(
+    request: Release,
+    source: Any,
+    papers: Papers,
+    *,
+    progress: Progress | Literal[False] | None,
+    warn: Callable[[str], object],
+) -> Receipt:
+    """Return the receipt of a release that was carried out, with these papers beside it."""
+    with telling(progress) as move:
+        return _carried_out(source, resolved(request, source), papers, move, warn)
 
 
 def _names(request: Release) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from divulge.files.hierarchies import Hierarchy
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
+from divulge.releasing.records.receipt import Receipt
 from divulge.tables.assessment import Assessment
 from divulge.tables.groups import Groups
 from divulge.tables.levels.minimality import Minimality, written
 from divulge.tables.levels.mondrian import Local
 from divulge.tables.levels.search import Certificate
+from divulge.tables.models import lift_of_both
 from divulge.tables.notes import BEFORE, chosen, of_people
 from divulge.tables.reduction import NUMBERS, sizes, subjects
 
@@ -33,7 +36,7 @@ class Generalization(Tabled, Record):
         0 is the value itself. With local recoding the coarsest level of any group.
     loss : float
     rows : pyarrow Table
-        The known columns at their levels and the sensitive ones, in the order of their values, not of the rows.
+        The known columns at their levels and the sensitive ones, group by group, within one in an order of chance.
     assessment : Assessment
         Of the table that goes out, counted from it anew.
     certificate : Certificate
@@ -57,6 +60,9 @@ class Generalization(Tabled, Record):
     minimality : Minimality, or None
         For the keeper: what the choice of levels tells somebody who knows the rule, where all tables that it may have
         been can be tried.
+    perturbed : Receipt, or None
+        With `perturb`: of the release of the sensitive column. `table` then has the perturbed values, and `rows` the
+        true ones, which stay with the keeper.
     local : Local, or None
         With local recoding the finest levels, and what no recoding goes below.
 
@@ -89,6 +95,7 @@ class Generalization(Tabled, Record):
     papers: Mapping[str, Path] = field(default_factory=dict, compare=False)
     minimality: Minimality | None = None
     local: Local | None = None
+    perturbed: Receipt | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -141,6 +148,14 @@ class Generalization(Tabled, Record):
         }
 
     @property
+    def both(self) -> Fraction | None:
+        """The largest lift by group and released value together, for the keeper; None where nothing was perturbed."""
+        if self.perturbed is None:
+            return None
+        groups, channel = self.assessment.by_group, self.perturbed.matrix_of(self.assessment.secret).channel
+        return lift_of_both(groups, channel)
+
+    @property
     def _subjects(self) -> list[Groups]:
         """The groups with all sensitive columns as one, and with each alone."""
         return [one.by_group for one in (self.assessment, *self.assessment.alone)] if self.assessment.secret else []
@@ -169,6 +184,7 @@ class Generalization(Tabled, Record):
         return {
             **self.receipt,
             "value": self.loss,
+            **({"both": str(self.both)} if self.perturbed else {}),
             **({"bound": self.local.bound, "gap": self.local.gap} if self.local else {}),
             "assessment": self.assessment.to_dict(),
             "minimality": None if self.minimality is None else written(self.minimality),

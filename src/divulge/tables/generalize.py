@@ -36,6 +36,7 @@ from divulge.tables.levels.search import searched
 from divulge.tables.notes import by_choice
 from divulge.tables.order import ranks
 from divulge.tables.papers import places_of, published
+from divulge.tables.perturb import perturbed
 from divulge.tables.request import Generalize
 
 
@@ -74,6 +75,9 @@ def generalize(
         With "local" levels differ from group to group (Mondrian): it loses no more than the best levels for all rows,
         often much less, and `local` has a bound that nothing goes below; it is not said to be the best.
     loss : "entropy", "granularity", "discernibility", "class-size", "mutual-information" or "information"
+    perturb : guarantee of a mechanism, such as "pml=0.5", or several, optional
+        What goes out has the sensitive column perturbed, by one mechanism that keeps this in every group at once; the
+        papers are those of a release, and say what group and released value tell together. The true values stay.
     suppress : number in [0, 1)
         The share of rows that may be left out: those of groups that break a guarantee. They stay, with `*` in all known
         columns, as a group like any other, for which the guarantees must hold too.
@@ -147,9 +151,12 @@ def carry_out(request: Generalize, source: Any, *, progress: Any, warn: Callable
     """Search the levels, record the table, and publish it with its papers; or nothing of it."""
     engine = engine_of(source, request.engine)
     table = engine.source
+    each = _rows_per_person(request, source, table)
+    if request.perturb:
+        return perturbed(request, table, _coarsened(request, source, each), progress=progress, warn=warn)
     outputs = places_of(request, table)
     papers = late("divulge.reporting.generalize:papers")(request)
-    found = replace(_coarsened(request, source, _rows_per_person(request, source, table)), person=request.person)
+    found = replace(_coarsened(request, source, each), person=request.person)
     # a function of the data alone: no bound on the privacy loss of a row
     loss = Aggregate(found.columns, {"ldp": float("inf")}, float("inf"), person=request.person)
     output = None if outputs.table is None else outputs.table.name
@@ -267,9 +274,14 @@ def _lattice(
 
 
 def _released(groups: Groups, suppressed: bool) -> Any:
-    """Return the table of groups and secrets, a row for each row; of level 0, where none is suppressed, as it was."""
+    """Return the table of groups and secrets, a row for each row; of level 0, where none is suppressed, as it was.
+
+    Within a group the rows stand in an order of chance: in that of their values, each would tell its secret to who sees
+    the table again with the secrets perturbed.
+    """
     pa = require("pyarrow", "tables")
     rows = np.repeat(np.arange(len(groups.cell_rows)), groups.cell_rows)
+    rows = rows[np.lexsort((np.frombuffer(os.urandom(8 * len(rows)), dtype=np.uint64), groups.cell_group[rows]))]
     columns: dict[str, Any] = {}
     for i, name in enumerate(groups.known):
         labels: list[Hashable] = [*groups.labels[i], *([TOP] if suppressed else [])]

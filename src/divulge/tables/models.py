@@ -14,6 +14,8 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.model.integer import IntegerChannel
+from divulge.model.labels import alignment
 from divulge.model.shown import Shown
 from divulge.tables.groups import Groups
 
@@ -259,3 +261,31 @@ def hierarchical_t(groups: Groups, hierarchy: Any) -> Extreme:
         parts.append(cost)
     value, group = largest(np.concatenate(parts), groups.sizes * groups.rows * coded.height)
     return Extreme(value, group)
+
+
+def lift_of_both(groups: Groups, channel: IntegerChannel) -> Fraction:
+    """Return the largest lift of group and released value, exact where doubles find it largest.
+
+    It is q_g(s) / p(s) C(y | s) / sum_t q_g(t) C(y | t): i(s; g, y) = i(s; g) + log C(y | s) / C(y | g).
+    """
+    order = alignment(groups.values, channel.secrets, "channel", "the sensitive values")
+    weights = channel.weights if order is None else channel.weights[order]
+    share, totals = weights / 2.0**channel.bits, groups.totals / groups.rows
+    best, place = -1.0, (0, 0, 0)
+    height = max(1, AT_ONCE // share.size)
+    for start in range(0, len(groups), height):
+        counts = groups.dense(start, start + height)
+        q = counts / counts.sum(axis=1, keepdims=True)
+        mean = np.maximum(q @ share, np.finfo(float).tiny)
+        lifts = (q / totals)[:, :, None] * share / mean[:, None, :]
+        if lifts.max() > best:
+            best = float(lifts.max())
+            g, s, y = np.unravel_index(int(lifts.argmax()), lifts.shape)
+            place = (start + int(g), int(s), int(y))
+    return _exact(groups, weights, *place)
+
+
+def _exact(groups: Groups, weights: np.ndarray, g: int, s: int, y: int) -> Fraction:
+    counts, column = groups.dense(g, g + 1)[0].tolist(), weights[:, y].tolist()
+    mean = sum(n * w for n, w in zip(counts, column, strict=True))
+    return Fraction(counts[s] * column[s] * groups.rows, mean * int(groups.totals[s]))

@@ -188,14 +188,14 @@ def published(
 
 
 def _json(found: Any) -> bytes:
-    return (printable_json(json.dumps(_as_json(found), ensure_ascii=False, indent=1, allow_nan=False)) + "\n").encode()
+    return (printable_json(json.dumps(as_json(found), ensure_ascii=False, indent=1, allow_nan=False)) + "\n").encode()
 
 
-def _as_json(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _as_json(one) for key, one in value.items()}
+        return {str(key): as_json(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_as_json(one) for one in value]
+        return [as_json(one) for one in value]
     if value is None or isinstance(value, (str, bool, int)):
         return value
     number = float(value) if hasattr(value, "__float__") else None

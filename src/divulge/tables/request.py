@@ -13,7 +13,7 @@ from divulge.errors import DivulgeError
 from divulge.files.hierarchies import as_hierarchy
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.entries import rational
-from divulge.releasing.options import Option
+from divulge.releasing.options import Option, as_several
 from divulge.releasing.request import Request, typed
 from divulge.tables.assess import columns_of, mapping_of
 from divulge.tables.levels.conditions import guarantees_of
@@ -65,13 +65,21 @@ class Generalize(Request):
         str,
         Option("global: a column has one level; local: each group its own, with a bound, not the best.", metavar="HOW"),
     ] = "global"
+    perturb: Annotated[
+        Any,
+        Option(
+            "Then perturb the sensitive column under this, for all groups at once: pml=0.5. The true values stay here.",
+            list[str],
+            "GUARANTEE",
+        ),
+    ] = ()
     suppress: Annotated[Any, Option("The share of rows that may lose all known columns.", metavar="SHARE")] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         changed: dict[str, Any] = {
             "known": columns_of(self.known, "known"), "guarantees": guarantees_of(self.guarantees),
-            "suppress": _share(self.suppress),
+            "suppress": _share(self.suppress), "perturb": as_several(self.perturb),
         }  # fmt: skip
         if self.secret is not None:
             changed["secret"] = columns_of(self.secret, "secret") or None
@@ -101,12 +109,27 @@ class Generalize(Request):
         both = [name for name in self.columns if name in self.secrets]
         if both:
             raise DivulgeError.of("known", "have none of the sensitive columns", "one", repr(both[0]))
+        if self.perturb:
+            self._check_perturbed()
         if not self.secrets and any(one.kind != "k" for one in self.guarantees):
             raise DivulgeError.of("secret", "be named for guarantees other than k", "it", "absent")
         for option in ("hierarchies", "levels"):
             for name in getattr(self, option) or ():
                 if name not in self.columns:
                     raise DivulgeError.of(option, "be of known columns", "one", f"of {name!r}")
+
+    def _check_perturbed(self) -> None:
+        """Refuse what does not go with a perturbed sensitive column."""
+        if not self.secrets:
+            raise DivulgeError.of("secret", "be named with perturb", "it", "absent")
+        for name in ("one_answer", "rows_per_person"):
+            if getattr(self, name) and not self.per_row:
+                raise DivulgeError.of(
+                    name, "be left out with perturb: a coarser table does not say who", "it", "given",
+                    "coarsen first, then release the column with prior='groups=A,B' (--prior).",
+                )  # fmt: skip
+        if self.engine == "spark":
+            raise DivulgeError.of("perturb", "be left out with Spark", "it", "given")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -125,7 +148,7 @@ class Generalize(Request):
 
     def _words_of(self, name: str, value: Any) -> Iterator[str]:
         if name in ("known", "secret"):
-            yield f"--{name} {shlex.quote(_between_commas(value))}"
+            yield f"--{name} {shlex.quote(between_commas(value))}"
         elif name == "hierarchies":
             for column, one in value.items():
                 yield f"--hierarchy {shlex.quote(f'{column}={typed(one, name)}')}"
@@ -136,7 +159,7 @@ class Generalize(Request):
             yield from super()._words_of(name, value)
 
 
-def _between_commas(names: Sequence[str]) -> str:
+def between_commas(names: Sequence[str]) -> str:
     """Return names with commas between, one that has a comma itself in quotation marks."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)

@@ -23,7 +23,7 @@ def command(
     """Coarsen the known columns of a table as little as guarantees allow: the optimum, with a certificate.
 
     With -o the table goes out with codebook, statement and receipt, and is recorded in the ledger; the certificate is
-    in a record for the keeper. Known and sensitive columns go out, no others, in the order of their values.
+    in a record for the keeper. Known and sensitive columns go out, no others, group by group.
     """
     from divulge.releasing.request import Request
 
@@ -94,5 +94,7 @@ def _print(found: Any) -> None:
         worst = told.worst
         group = ", ".join(f"{printable(name)} {named(value)}" for name, value in worst.group.items())
         say(f"largest lift {upper(told.lift)}: {named(worst.value)} in the group {group}")
+    if found.perturbed is not None:
+        say(f"largest lift by group and perturbed value together: {upper(found.both)}")
     if found.minimality is not None:
         say(f"largest lift for somebody who knows the rule: {upper(found.minimality.lift)}")

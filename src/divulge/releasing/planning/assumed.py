@@ -56,6 +56,8 @@ class Assumed(Record):
         estimate spent of the budget, as differential privacy of the collection (one record replaced).
     beliefs : ConvexHull or None
         Of the source "groups": the shares in every group, and all mixtures.
+    within : tuple of str
+        Of the source "groups": guarantees that the groups keep by themselves, as was asked beforehand.
     """
 
     source: str = "none"
@@ -64,6 +66,7 @@ class Assumed(Record):
     radius: float = 0.0
     epsilon: float = 0.0
     beliefs: ConvexHull | None = None
+    within: tuple[str, ...] = ()
 
     @property
     def priors(self) -> PriorSet | None:
@@ -100,6 +103,8 @@ class Assumed(Record):
     def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
         """Return the numbers of a set as JSON holds them; shares of groups are for the keeper only."""
         numbers: dict[str, Any] = {"least": self.least, "radius": self.radius, "epsilon": self.epsilon}
+        if self.within:
+            numbers["within"] = list(self.within)
         if keeper and self.beliefs is not None:
             numbers["beliefs"] = [[str(p) for p in row] for row in self.beliefs.corners.tolist()]
         return {name: value for name, value in numbers.items() if value}

@@ -1,14 +1,19 @@
 """What is believed before a release by who knows columns of a person: shares of answers among rows alike in them."""
 
 import csv
-from collections.abc import Hashable, Mapping
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.guarantees.catalog import parse
+from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.robust import ConvexHull
+from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.releasing.column import Release, grouped
 from divulge.releasing.estimating.counting import contingency
@@ -34,12 +39,60 @@ def believed(source: Any, choice: Release, counts: Mapping[Hashable, int] | None
         parts = tuple(choice.null_as if part is None else part for part in key[:width])
         held = groups.setdefault(key[width:], [0] * len(places))
         held[places[parts if width > 1 else parts[0]]] += count
+    promises = _kept(choice, _Counted(np.array(list(groups.values()))))
     rows = np.unique(np.array([np.array(row) // np.gcd.reduce(row) for row in groups.values()]), axis=0)
     if rows.size > MOST_SHARES:
         raise DivulgeError.of("prior", f"have at most {MOST_SHARES:,} pairs of a group and an answer", "it",
                               f"with {rows.size:,}", "coarsen the table first (divulge generalize).")  # fmt: skip
     shares = [[Fraction(n, sum(row)) for n in row] for row in rows.tolist()]
-    return Assumed("groups", Prior.from_counts(dict(counts)), beliefs=ConvexHull(shares, list(counts)))
+    return Assumed("groups", Prior.from_counts(dict(counts)), beliefs=ConvexHull(shares, list(counts)),
+                   within=promises)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Groups by their counts, shape (groups, answers), for guarantees to be decided on."""
+
+    counts: np.ndarray
+
+    def subject_of(self, kind: type[Guarantee]) -> Any:
+        return self.counts.sum(axis=1) if kind.kind == "k" else Joint.from_counts(self.counts.T)
+
+
+def _kept(choice: Release, groups: _Counted) -> tuple[str, ...]:
+    """Return what groups keep by themselves, as text, in nats; refuse what they do not."""
+    asked = [one.read_in(choice.unit, to_keep=True) for one in choice.within]
+    for one in asked:
+        verdict = one.holds_for(groups)
+        if not verdict.holds:
+            raise DivulgeError.of("within", f"be kept by the groups: {one.label}", "its measured value",
+                                  str(verdict.measured), "coarsen the table first (divulge generalize).")  # fmt: skip
+    return tuple(one.text() for one in asked)
+
+
+def _exp(epsilon: Any) -> float:
+    return math.exp(epsilon) if epsilon < 700 else math.inf
+
+
+LIFTS: dict[str, Callable[[Any], float]] = {
+    **dict.fromkeys(("pml", "lip", "delta-disclosure"), lambda one: _exp(one.epsilon)),
+    "alip": lambda one: _exp(one.upper),
+    "lift": lambda one: float(one.ratio),
+    **dict.fromkeys(("beta", "enhanced-beta"), lambda one: 1 + float(one.beta)),
+}
+"""Kind of guarantee -> how many times as likely an answer becomes at most."""
+
+
+def most_lift(within: Sequence[str]) -> float:
+    """Return the largest lift that guarantees of groups leave, inf where none bounds it.
+
+    Examples
+    --------
+    >>> most_lift(["k=5", "lift=3", "beta=1"]), most_lift(["k=5", "t=0.2"])
+    (2.0, inf)
+    """
+    found = [LIFTS[one.kind](one) for one in map(parse, within) if one.kind in LIFTS]
+    return min(found, default=math.inf)
 
 
 def _columns_in(choice: Release) -> tuple[str, ...]:

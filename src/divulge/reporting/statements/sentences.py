@@ -106,6 +106,16 @@ SENTENCES: dict[str, str] = {
     "from_groups":
         "The promise is about what is said of a person beside what their group tells. Whoever counts the true answers "
         "of a group, and sees what is said of everybody in it, may find odds changed by up to {twice} times.",
+    "groups_keep":
+        "Rows that agree in the columns that people may know are a group. The groups were to keep this for the true "
+        "answers, and do: {guarantees}.",
+    "groups_both":
+        "By its group alone no answer becomes more than {groups} times as likely as in the whole table; together with "
+        "what is said of the person, none more than {both} times. This holds for whoever knows these columns of a "
+        "person, and holds all rows of the group for alike.",
+    "groups_chosen":
+        "How coarse these columns are was chosen by looking at the true answers. What this choice tells is not covered "
+        "by the promise.",
     "from_groups_useless":
         "The promise is about what is said of a person beside what their group tells. Whoever counts the true answers "
         "of a group, and sees what is said of everybody in it, may learn much more.",

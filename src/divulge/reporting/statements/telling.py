@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from divulge.releasing.planning.assumed import OWN
+from divulge.releasing.planning.believed import most_lift
 from divulge.releasing.planning.naming import raised, str_of
 from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.receipt import Receipt
@@ -210,6 +211,7 @@ def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
         found.append(
             voice.say("from_groups", twice=times(voice, twice)) if useful else voice.say("from_groups_useless")
         )
+        found += _groups_keep(receipt, voice)
     if receipt.answers["from"] != "list":
         found.append(voice.say("list_from_data" if receipt.answers["from"] == "table" else "list_any"))
     if others := list(dict.fromkeys(receipt.answers.get("other", ()))):
@@ -224,6 +226,23 @@ def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
             name = name.replace("list_", "bought_")
         found.append(voice.say(name, labels=voice.listed(others)))
     return found
+
+
+def _groups_keep(receipt: Receipt, voice: Voice) -> list[Text]:
+    """Return what groups that were made to keep something tell by themselves, and what both tell together."""
+    said: list[Text] = []
+    for mechanism in receipt.mechanisms:
+        promises = mechanism.assumed.within
+        if not promises:
+            continue
+        said.append(voice.say("groups_keep", guarantees=", ".join(promises)))
+        most = most_lift(promises)
+        if most < USELESS and mechanism.times == 1:
+            both = most * exp(mechanism.guarantees["pml"])
+            said.append(voice.say("groups_both", groups=times(voice, most), both=times(voice, both)))
+        if any(not text.startswith("k=") for text in promises):
+            said.append(voice.say("groups_chosen"))
+    return said
 
 
 def before_using(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:

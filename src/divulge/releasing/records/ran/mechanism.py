@@ -26,7 +26,7 @@ from divulge.releasing.records.promised import Spent, added, up
 HEAD: Form = {
     "columns": Some(str), "guarantees": {"ldp": level, "*": level},
     "prior_source": str, "prior": (None, {"secrets": Some(label), "probabilities": Some(str)}),
-    "prior_set?": {"least?": share, "radius?": level, "epsilon?": level, "beliefs?": Some(Some(str))},
+    "prior_set?": {"least?": share, "radius?": level, "epsilon?": level, "beliefs?": Some(Some(str)), "within?": [str]},
     "times?": lambda n: whole(n) and n > 0,
     "person?": str,
 }  # fmt: skip
@@ -251,7 +251,7 @@ def _assumed(source: str, prior: Prior | None, found: Mapping[str, Any]) -> Assu
     shares = found.get("beliefs")
     if (shares is None) != (source != "groups" or prior is None):
         raise DivulgeError.of("mechanism", "have the shares of groups with their prior", "one", "missing")
-    numbers = {name: value for name, value in found.items() if name != "beliefs"}
+    numbers = {name: tuple(value) if name == "within" else value for name, value in found.items() if name != "beliefs"}
     if shares is None or prior is None:
         return Assumed(source, prior, **numbers)
     return Assumed(source, prior, **numbers, beliefs=ConvexHull(shares, prior.secrets))
