@@ -22,6 +22,7 @@ from divulge.adversaries.rules import (
 )
 from divulge.errors import DivulgeError, number_of
 from divulge.model import labels as _labels
+from divulge.model.accepted import PriorLike
 from divulge.model.convert import as_prior
 from divulge.model.entries import entries, frozen
 from divulge.model.labels import Labels
@@ -249,7 +250,7 @@ class Gain(Adversary):
         return cls._family(number_of(int(k), "try"), letters, None, Tries(int(k), len(letters)))
 
     @classmethod
-    def reciprocal(cls, prior: Any) -> "Gain":
+    def reciprocal(cls, prior: PriorLike) -> "Gain":
         """Return g(x, x) = 1 / P_x: every guess is worth 1 before the release, V_g(P) = 1, and max_x L_xy after y.
 
         The worst gain there is: its max-case leakage is the lift. Secrets with P_x = 0 pay nothing.

@@ -19,6 +19,7 @@ from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.numeric.simplex import checked_tolerance
 from divulge.measures.pointwise.density import lift_capacity
 from divulge.model import labels as _labels
+from divulge.model.accepted import ChannelLike, JointLike
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -38,7 +39,7 @@ _HARDLY = 1e-6
 """A secret that makes an outcome rarer than its likeliest one by this factor hardly ever shows it."""
 
 
-def worst_adversary(joint: Any, adversaries: Any, case: Case = "average", *, outcome: Any = None) -> Attack:
+def worst_adversary(joint: JointLike, adversaries: Any, case: Case = "average", *, outcome: Any = None) -> Attack:
     """Return the adversary among those given to whom the release leaks most, as a factor.
 
     Parameters
@@ -124,7 +125,7 @@ class WorstPrior(Shown):
 
 
 def worst_prior(
-    channel: Any,
+    channel: ChannelLike,
     gain: Any,
     case: Case = "average",
     *,

@@ -9,6 +9,7 @@ import numpy as np
 from divulge.adversaries.adversary import Gain
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.pointwise.density import lift, lift_capacity
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
@@ -115,7 +116,7 @@ def _bound(value: Any) -> str:
     return number(value) if isinstance(value, Fraction) else promised(value)
 
 
-def dalenius(correlation: Any, channel: Any) -> Dalenius:
+def dalenius(correlation: Any, channel: ChannelLike) -> Dalenius:
     """Return what a release of X through `channel` says about a secret Z that is correlated with X.
 
     Z has the prior rho and becomes X through the channel D, X becomes the outcome through C: the outcome says about Z

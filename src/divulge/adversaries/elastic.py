@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.model.accepted import PriorLike
 from divulge.model.convert import as_prior
 from divulge.model.entries import scalar
 from divulge.model.metrics.metric import Metric
@@ -18,7 +19,7 @@ _SAFE = 1 - 1e-12
 """A rate is lowered by more than the sums of its doubles may be off."""
 
 
-def elastic_rates(prior: Any, metric: Any, leakage: float, unit: Unit = "nats") -> np.ndarray:
+def elastic_rates(prior: PriorLike, metric: Any, leakage: float, unit: Unit = "nats") -> np.ndarray:
     r"""Return for each place the largest rate at which nothing seen of it leaks more than `leakage`.
 
     The largest epsilon_x with sum_x' p(x') e^(-epsilon_x d(x, x')) >= e^-leakage: the privacy mass of elastic metrics.

@@ -13,6 +13,7 @@ from divulge.adversaries.adversary import Adversary, Cost, Gain
 from divulge.errors import DivulgeError
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model import labels as _labels
+from divulge.model.accepted import JointLike, PriorLike
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint, as_prior
 from divulge.model.joint import Joint
@@ -59,7 +60,7 @@ def _value(adversary: Adversary, prior: Any) -> Any:
     return exact.as_number(adversary.rule.value(adversary.weights(as_prior(prior)))[0])
 
 
-def vulnerability(prior: Any, gain: Any) -> Any:
+def vulnerability(prior: PriorLike, gain: Any) -> Any:
     """Return V_g(P) = max_w sum_x P_x g(w, x), the expected gain of the best action; a Fraction when all is exact.
 
     Parameters
@@ -89,7 +90,7 @@ def vulnerability(prior: Any, gain: Any) -> Any:
     return _value(as_kind(Gain, gain, "gain"), prior)
 
 
-def uncertainty(prior: Any, cost: Any) -> Any:
+def uncertainty(prior: PriorLike, cost: Any) -> Any:
     """Return U_c(P) = min_w sum_x P_x c(w, x), the expected cost of the best action; a Fraction when all is exact.
 
     Parameters
@@ -209,7 +210,9 @@ def _like(joint: Joint, adversary: Adversary, value: Any) -> Any:
     return value if joint.exact and adversary.rule.exact else exact.as_float(value)
 
 
-def before_and_after(joint: Any, adversary: Any, case: Case = "average", outcome: Hashable = None) -> tuple[Any, Any]:
+def before_and_after(
+    joint: JointLike, adversary: Any, case: Case = "average", outcome: Hashable = None
+) -> tuple[Any, Any]:
     """Return the value of the best action before the release and after it.
 
     After it: on average over the outcome, at the outcome that serves them best (`case="max"`), or at `outcome`.
@@ -255,7 +258,7 @@ def factor(adversary: Adversary, before: Any, after: Any) -> Any:
     return ratio(after, before) if isinstance(adversary, Gain) else ratio(before, after)
 
 
-def leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
+def leakage(joint: JointLike, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
     r"""Return the multiplicative leakage to an adversary, a factor; a Fraction when all is exact.
 
     V_g after / V_g(P) for a gain, U_c(P) / U_c after for a cost. After the release means sum_y q_y V_g(d^y) for
@@ -296,7 +299,7 @@ def leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hash
     return _like(joint, adversary, factor(adversary, *_sharply(joint, adversary, case, outcome)))
 
 
-def additive_leakage(joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
+def additive_leakage(joint: JointLike, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
     """Return what the release adds to the expected gain, or takes off the expected cost; a Fraction when all is exact.
 
     Parameters
@@ -351,7 +354,7 @@ def _raised(value: Any) -> tuple[Adversary, bool]:
 
 
 def log_leakage(
-    joint: Any, adversary: Any, case: Case = "average", *, outcome: Hashable = None, unit: Unit = "nats"
+    joint: JointLike, adversary: Any, case: Case = "average", *, outcome: Hashable = None, unit: Unit = "nats"
 ) -> float:
     """Return the logarithm of `leakage`, in nats; correctly rounded when all is exact.
 
@@ -392,7 +395,7 @@ def log_of(value: Any, unit: Unit = "nats") -> float:
     return -math.inf if value <= 0 else math.log(value) / nats_per(unit)
 
 
-def pointwise_leakage(joint: Any, adversary: Any, unit: Unit = "nats") -> Pointwise:
+def pointwise_leakage(joint: JointLike, adversary: Any, unit: Unit = "nats") -> Pointwise:
     """Return the logarithm of the leakage to an adversary at each outcome, in nats.
 
     log V_g(d^y) / V_g(P) for a gain, never above pml(y); log U_c(P) / U_c(d^y) for a cost, never above pmc(y).

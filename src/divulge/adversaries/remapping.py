@@ -6,6 +6,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
 from divulge.model.labels import is_default, labels_at
@@ -13,7 +14,7 @@ from divulge.model.metrics.metric import Metric
 from divulge.ties import first_smallest
 
 
-def remap(prior: Any, channel: Any, metric: Any) -> Channel:
+def remap(prior: PriorLike, channel: ChannelLike, metric: Any) -> Channel:
     r"""Return the mechanism followed by the best guess: each outcome becomes the place least far away on average.
 
     y -> argmin_z sum_x p(x) C_xy d(x, z), the Bayesian remap, by which no privacy is lost; to an attacker it is the
@@ -58,7 +59,7 @@ def remap(prior: Any, channel: Any, metric: Any) -> Channel:
     return Channel(np.column_stack(merged), released.secrets, labels_at(far.labels, used))
 
 
-def expected_distance(prior: Any, channel: Any, metric: Any) -> float:
+def expected_distance(prior: PriorLike, channel: ChannelLike, metric: Any) -> float:
     r"""Return how far the released place lies from the true one on average: sum p(x) C_xy d(x, y).
 
     Parameters

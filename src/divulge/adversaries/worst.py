@@ -16,6 +16,7 @@ from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.numeric.columns import extremes
 from divulge.measures.pointwise.density import lift_capacity, pmc, pml
+from divulge.model.accepted import ChannelLike, JointLike
 from divulge.model.convert import as_channel, as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -26,7 +27,7 @@ MOST_SYMBOLS = 1000
 """The number of symbols that `worst_function` spreads one secret over when the caller does not say."""
 
 
-def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
+def worst_gain(joint: JointLike, outcome: Hashable = None) -> Attack:
     """Return the opportunistic adversary who attains pml at `outcome`, at the worst outcome when none is given.
 
     They gain 1/P_x for guessing the secret x right: V_g(P) = 1 and V_g(d^y) = max_x L_xy. Over all outcomes their
@@ -71,7 +72,7 @@ def worst_gain(joint: Any, outcome: Hashable = None) -> Attack:
     return Attack("pml", joint, gain, "max", outcome, words)
 
 
-def worst_function(joint: Any, outcome: Hashable = None, k: int | None = None) -> Attack:
+def worst_function(joint: JointLike, outcome: Hashable = None, k: int | None = None) -> Attack:
     """Return the risk-averse adversary who attains pmc at `outcome`, at the worst outcome when none is given.
 
     Let x* = argmax P_x / d^y_x. They guess a randomized function W of the secret: x* becomes one of k symbols, evenly,
@@ -162,7 +163,7 @@ def _against(outcome: Hashable, secret: Hashable, p: Any, left: Any) -> str:
     return f"sees {seen}, bets against {ruled}; wrong {at_most(p / left)} times less often than without it"
 
 
-def worst_average(channel: Any) -> Attack:
+def worst_average(channel: ChannelLike) -> Attack:
     """Return the adversary who attains the Bayes capacity: a uniform prior, one try to guess the secret.
 
     No average-case adversary, whatever their prior and their gains, gets more out of the channel.
@@ -272,7 +273,7 @@ class PriorSequence(Shown):
         return worst_gain(Joint(self.prior(n), self.channel), self.outcome)
 
 
-def lift_capacity_priors(channel: Any) -> PriorSequence:
+def lift_capacity_priors(channel: ChannelLike) -> PriorSequence:
     """Return the priors under which max-case leakage tends to the lift capacity e^ldp, with the adversary for each.
 
     Parameters

@@ -42,6 +42,7 @@ from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.measures.robust import L1Ball, PriorSet
+from divulge.model.accepted import PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.labels import Labels, alphabet
@@ -69,7 +70,7 @@ _RAREST = 1e-300
 
 
 def design(
-    prior: Any,
+    prior: PriorLike | PriorSet,
     *guarantees: Any,
     utility: Utility = "mutual-information",
     outcomes: Iterable[Hashable] | OwnNames | str | None = None,

@@ -4,7 +4,6 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from divulge.designing.protecting.law import joint_of
 from divulge.guarantees.guarantee import Guarantee
 from divulge.late import late
 from divulge.measures.robust import PriorSet
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
@@ -197,7 +197,7 @@ class Design(Tabled, Record):
         levels = [type(guarantee).of(joint if guarantee.about == "joint" else joint.channel, **index) for joint in each]
         return replace(levels[0], **{name: max(getattr(g, name) for g in levels) for name in guarantee.bounded()})
 
-    def utility_of(self, channel: Any) -> float | None:
+    def utility_of(self, channel: ChannelLike) -> float | None:
         """Return the utility of another channel on the same secrets, as the utility of this design is measured.
 
         Where outcomes have scores, each outcome of the channel is read as the best of those; None where none fits, or

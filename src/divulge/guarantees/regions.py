@@ -18,6 +18,7 @@ from divulge.guarantees.formulas.density import pmc_of_pml, pml_of_pmc
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.density import ALIP, PMC, PML
 from divulge.guarantees.posterior import room_for
+from divulge.model.accepted import PriorLike
 from divulge.model.convert import as_prior
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -66,7 +67,7 @@ class Region(Shown):
         return f"region {self.zeros} of {self.secrets - 1}, epsilon in {ends}: {self.words}"
 
 
-def region_boundaries(prior: Any) -> np.ndarray:
+def region_boundaries(prior: PriorLike) -> np.ndarray:
     """Return the N boundaries of the PML privacy regions, -log(sum of the N - k largest P_x) for k = 0 to N - 1.
 
     An outcome of an epsilon-PML mechanism can rule out k secrets if and only if epsilon is at least boundary k.
@@ -103,7 +104,7 @@ def _kept(prior: Prior) -> list[Fraction]:
     return [s / sums[0] for s in sums]
 
 
-def privacy_region(of: Any, prior: Any = None) -> Region:
+def privacy_region(of: Any, prior: PriorLike | None = None) -> Region:
     """Return the PML privacy region of a guarantee under a prior, or of a mechanism (a Joint).
 
     Parameters

@@ -7,6 +7,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.model.accepted import JointLike
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
@@ -16,7 +17,7 @@ _FEW = 1 << 15
 """Up to this many entries that go with the side information, floats are conditioned as the fractions they are."""
 
 
-def conditioned(joint: Any, given: Hashable) -> Joint:
+def conditioned(joint: JointLike, given: Hashable) -> Joint:
     r"""Return the joint of X and Y given Z = z, from a joint whose outcomes are pairs (y, z).
 
     Prior P(x | z), channel P(y | x, z). Releases side by side, `channel_of_y.alongside(channel_of_z)`, have such pairs.

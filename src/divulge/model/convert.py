@@ -53,6 +53,11 @@ def is_pair(value: Any) -> bool:
     return getattr(channel, "ndim", 0) == 2
 
 
+def of_noise(value: Any) -> Any:
+    """Return noise on a number, which answers for itself; None for what has outcomes that can be listed."""
+    return value if hasattr(value, "pml_supremum") else None
+
+
 def of_structure(value: Any) -> Any:
     """Return what answers for itself, without a matrix: a protocol, or (prior, protocol) as one; None for all else.
 

@@ -13,6 +13,7 @@ from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.catalog import as_guarantees
 from divulge.guarantees.guarantee import Guarantee, Verdict
 from divulge.measures.robust import ConvexHull
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
@@ -292,7 +293,7 @@ class Assessment(Tabled, Record):
         rows = [[Fraction(n, sum(row)) for n in row] for row in counts.tolist()]
         return ConvexHull(rows, groups.values)
 
-    def then(self, channel: Any) -> Joint:
+    def then(self, channel: ChannelLike) -> Joint:
         """Return the joint of the secret and (group, value released by a channel), exact where the channel is.
 
         One bound holds for both, i(s; g, y) = i(s; g) + log C(y | s) / sum_t q_t C(y | t): the largest lift is at most

@@ -10,6 +10,7 @@ from divulge.adversaries.orders.refinements import Refinement, max_case_refineme
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity, maximal_cost_leakage
 from divulge.measures.pointwise.density import ldp, lift, lift_capacity, pmc, pml
+from divulge.model.accepted import PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint
@@ -170,7 +171,9 @@ def _sentence(one: Refinement, less: str, more: str) -> str:
     )
 
 
-def compare(a: Any, b: Any, prior: Any = None, *, unit: Unit = "nats", tolerance: float | None = None) -> Comparison:
+def compare(
+    a: Any, b: Any, prior: PriorLike | None = None, *, unit: Unit = "nats", tolerance: float | None = None
+) -> Comparison:
     """Return who is safer against whom: average-case and max-case refinement both ways, and the measures side by side.
 
     Parameters

@@ -20,6 +20,7 @@ from divulge.extras import drawable, legend, require
 from divulge.guarantees.catalog import kind_named
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.parameters import PARAMETERS
+from divulge.model.accepted import PriorLike
 from divulge.model.record import Record
 from divulge.model.shown import Shown, Table, Tabled, lowered, promised, raised, reached
 
@@ -83,7 +84,7 @@ def _guarantee(kind: type[Guarantee], value: float) -> Guarantee:
 
 
 def least_epsilon(
-    prior: Any,
+    prior: PriorLike,
     kind: type[Guarantee] | str,
     *others: Any,
     at_least: float | None = None,
@@ -257,7 +258,7 @@ class Frontier(Tabled, Record):
 
 
 def frontier(
-    prior: Any,
+    prior: PriorLike,
     kind: type[Guarantee] | str,
     epsilons: Iterable[float],
     *others: Any,

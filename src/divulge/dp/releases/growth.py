@@ -9,6 +9,7 @@ import numpy as np
 
 from divulge.dp.releases.joint import LEAKAGES, MOST_DENSITIES, Releases, over_types, releases_of, sampled_leakage
 from divulge.errors import DivulgeError
+from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
 
@@ -67,7 +68,12 @@ class Growth(Tabled, Record):
 
 
 def leakage_growth(
-    prior: Any, channel: Any, counts: Sequence[int], *, rng: np.random.Generator | None = None, samples: int = 4000
+    prior: PriorLike,
+    channel: ChannelLike,
+    counts: Sequence[int],
+    *,
+    rng: np.random.Generator | None = None,
+    samples: int = 4000,
 ) -> Growth:
     """Return how the expected pml grows towards -log P_x as the same release is made again and again.
 

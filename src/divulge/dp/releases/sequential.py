@@ -9,6 +9,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import pmc, pml
+from divulge.model.accepted import ChannelLike, JointLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.units import Unit
@@ -60,7 +61,7 @@ def adaptively(first: Any, later: Mapping[Any, Any]) -> Channel:
     return Channel(np.concatenate(columns, axis=1), start.secrets, outcomes)
 
 
-def pml_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") -> Pointwise:
+def pml_given(joint: JointLike, outcome: Hashable, channel: ChannelLike, unit: Unit = "nats") -> Pointwise:
     """Return the pml of a later release, given what an earlier one showed: under the posterior of `outcome`, in nats.
 
     l(X -> (y, z)) <= l(X -> y) + l(X -> z | y): leakages add in this way and in no other.
@@ -95,7 +96,7 @@ def pml_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") 
     return pml((as_joint(joint).posterior(outcome), as_channel(channel)), unit)
 
 
-def pmc_given(joint: Any, outcome: Hashable, channel: Any, unit: Unit = "nats") -> Pointwise:
+def pmc_given(joint: JointLike, outcome: Hashable, channel: ChannelLike, unit: Unit = "nats") -> Pointwise:
     """Return the pmc of a later release given what an earlier one showed, in nats; adds to that of the earlier one.
 
     Parameters

@@ -9,6 +9,7 @@ import numpy as np
 from divulge.dp.loss.divergences import Divergence, divergence_named
 from divulge.dp.subjects import as_rows
 from divulge.errors import DivulgeError
+from divulge.model.accepted import ChannelLike
 from divulge.model.neighbors import ordered_pairs
 from divulge.model.record import Record
 from divulge.model.shown import Shown
@@ -48,7 +49,7 @@ class CapacityBounded(Record, Shown):
 
 
 def capacity_bounded(
-    channel: Any,
+    channel: ChannelLike,
     features: Any,
     divergence: str = "kl",
     *,

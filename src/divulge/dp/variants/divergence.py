@@ -11,6 +11,7 @@ from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import as_rows
 from divulge.dp.variants.worst import Worst, in_unit, largest, nats_of, worst, worst_delta
 from divulge.errors import DivulgeError
+from divulge.model.accepted import ChannelLike
 from divulge.model.neighbors import ordered_pairs
 from divulge.roots import grown, turn
 from divulge.ties import first_largest
@@ -158,7 +159,7 @@ def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:
     return worst(subject, "divergence", lambda loss: loss.abs_chi(alpha), neighbors)
 
 
-def ternary_abs_chi(channel: Any, alpha: float, neighbors: Any = None) -> Worst:
+def ternary_abs_chi(channel: ChannelLike, alpha: float, neighbors: Any = None) -> Worst:
     """Return ternary abs-chi^alpha privacy, max over triples of (E_R |(P - Q) / R|^alpha)^(1/alpha).
 
     P, Q, R run over mutually neighboring rows (R may be P or Q); +inf where R vanishes and P - Q does not (alpha > 1).

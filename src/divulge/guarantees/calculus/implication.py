@@ -21,6 +21,7 @@ from divulge.guarantees.kinds.divergences import FDivergence
 from divulge.guarantees.kinds.loss import KL, RDP, AbsChi
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.theorems import THEOREMS
+from divulge.model.accepted import PriorLike
 from divulge.model.shown import Shown
 from divulge.units import Unit
 
@@ -77,7 +78,7 @@ def implied(
     given: Guarantee | Sequence[Guarantee],
     kind: Any,
     *,
-    prior: Any = None,
+    prior: PriorLike | None = None,
     p_min: Any = None,
     n: Any = None,
     uniform: bool = False,

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from divulge.measures.numeric.simplex import checked_tolerance, maximize
 from divulge.measures.pointwise.density import log_ratio
 from divulge.measures.pointwise.divergence import column_means
 from divulge.measures.pointwise.guessing import min_entropy_leakage
+from divulge.model.accepted import ChannelLike, JointLike
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
@@ -29,7 +30,7 @@ _FAINT, _LEAST = -650.0, 1e-290
 """Logarithm of a weight that is too close to underflow, and a product that is."""
 
 
-def sibson(joint: Any, order: float, unit: Unit = "nats") -> float:
+def sibson(joint: JointLike, order: float, unit: Unit = "nats") -> float:
     r"""Return Sibson's mutual information a/(a-1) log sum_y (sum_x P_x C_xy^a)^(1/a) of order a, in nats.
 
     Order 0 is -log max_y P(x: C_xy > 0), 1 mutual information, +inf log sum_y max_x C_xy over P_x > 0.
@@ -72,7 +73,7 @@ def sibson(joint: Any, order: float, unit: Unit = "nats") -> float:
     return max(_float_sibson(joint, a), 0.0) / nats_per(unit)
 
 
-def arimoto(joint: Any, order: float, unit: Unit = "nats") -> float:
+def arimoto(joint: JointLike, order: float, unit: Unit = "nats") -> float:
     r"""Return Arimoto's mutual information of order a, H_a(X) - H_a(X | Y), in nats.
 
     Equal to Sibson's under the tilted prior P_x^a / sum_x P_x^a. Order 1 is mutual information, +inf the min-entropy
@@ -115,7 +116,7 @@ def arimoto(joint: Any, order: float, unit: Unit = "nats") -> float:
     return max(_float_arimoto(joint, a), 0.0) / nats_per(unit)
 
 
-def alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> float:
+def alpha_leakage(joint: JointLike, order: float, unit: Unit = "nats") -> float:
     r"""Return the alpha-leakage of order a >= 1, in nats: by how much an adversary with alpha-loss gains from seeing y.
 
     It equals Arimoto's mutual information of order a; 1 is mutual information, +inf min-entropy leakage.
@@ -150,7 +151,7 @@ def alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> float:
     return arimoto(joint, order, unit)
 
 
-def maximal_alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> float:
+def maximal_alpha_leakage(joint: JointLike, order: float, unit: Unit = "nats") -> float:
     r"""Return the maximal alpha-leakage of order a >= 1, in nats: the worst alpha-leakage about any function of X.
 
     For a > 1 the supremum over priors of Sibson's mutual information, so that a channel is enough; for a = 1 mutual
@@ -182,15 +183,15 @@ def maximal_alpha_leakage(joint: Any, order: float, unit: Unit = "nats") -> floa
     >>> round(maximal_alpha_leakage(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), float("inf")), 9)  # log 3/2
     0.405465108
     """
-    a = checked_order(order, 1.0)
+    a, channel = checked_order(order, 1.0), cast(ChannelLike, joint)
     if a == 1:
         return mutual_information(joint, unit)
     if a == math.inf:
-        return maximal_leakage(joint, unit)
-    return sibson_capacity(joint, a, unit).value
+        return maximal_leakage(channel, unit)
+    return sibson_capacity(channel, a, unit).value
 
 
-def sibson_capacity(channel: Any, order: float, unit: Unit = "nats", *, tolerance: float = 5e-13) -> Capacity:
+def sibson_capacity(channel: ChannelLike, order: float, unit: Unit = "nats", *, tolerance: float = 5e-13) -> Capacity:
     r"""Return the supremum over priors of Sibson's (and of Arimoto's) mutual information of order a > 0, in nats.
 
     It is the Renyi radius of the rows, min over pi of max_x D_a(C_x || pi): each prior bounds it below, and the pi in

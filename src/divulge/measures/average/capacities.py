@@ -7,12 +7,13 @@ import numpy as np
 
 from divulge import exact
 from divulge.measures.numeric.columns import column_ends
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel, mechanism_of_structure
 from divulge.units import Unit, nats_per
 
 
-def bayes_capacity(channel: Any) -> Any:
+def bayes_capacity(channel: ChannelLike) -> Any:
     """Return sum_y max_x C_xy, a ratio in [1, min(N, M)]; a Fraction for exact channels.
 
     The supremum over priors and non-negative gains of average-case multiplicative g-leakage; the uniform prior and the
@@ -48,7 +49,7 @@ def bayes_capacity(channel: Any) -> Any:
     return total(column_ends(channel.matrix, floats=channel.floats)[0])
 
 
-def maximal_leakage(channel: Any, unit: Unit = "nats") -> float:
+def maximal_leakage(channel: ChannelLike, unit: Unit = "nats") -> float:
     """Return log bayes_capacity, Sibson's mutual information of order infinity, in nats, in [0, log min(N, M)].
 
     Parameters
@@ -80,7 +81,7 @@ def maximal_leakage(channel: Any, unit: Unit = "nats") -> float:
     return maximal_leakage_of(channel, column_ends(channel.matrix), unit)
 
 
-def maximal_cost_leakage(channel: Any, unit: Unit = "nats") -> float:
+def maximal_cost_leakage(channel: ChannelLike, unit: Unit = "nats") -> float:
     """Return -log sum_y min_x C_xy, in nats, in [0, +inf]; at most the mean pmc, under any prior of full support.
 
     Parameters

@@ -12,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import kl_term, log_probabilities, power_term
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import log_ratio
+from divulge.model.accepted import JointLike, PriorLike
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint, as_prior
 from divulge.model.entries import scalar
@@ -30,7 +31,7 @@ def exact_order(order: Any) -> Fraction:
     return Fraction(order if isinstance(order, Rational) else float(order))
 
 
-def entropy(prior: Any, unit: Unit = "nats") -> float:
+def entropy(prior: PriorLike, unit: Unit = "nats") -> float:
     """Return the Shannon entropy -sum_x P_x log P_x, in nats, in [0, log N].
 
     Parameters
@@ -59,7 +60,7 @@ def entropy(prior: Any, unit: Unit = "nats") -> float:
     return renyi_entropy(prior, 1, unit)
 
 
-def min_entropy(prior: Any, unit: Unit = "nats") -> float:
+def min_entropy(prior: PriorLike, unit: Unit = "nats") -> float:
     """Return the min-entropy -log max_x P_x, in nats, in [0, log N].
 
     Parameters
@@ -88,7 +89,7 @@ def min_entropy(prior: Any, unit: Unit = "nats") -> float:
     return renyi_entropy(prior, math.inf, unit)
 
 
-def renyi_entropy(prior: Any, order: float, unit: Unit = "nats") -> float:
+def renyi_entropy(prior: PriorLike, order: float, unit: Unit = "nats") -> float:
     r"""Return the Renyi entropy log(sum_x P_x^a) / (1 - a) of order a, in nats, in [0, log N].
 
     Order 0 is the log of the number of possible secrets, 1 Shannon entropy, +inf min-entropy. Correctly rounded for
@@ -169,7 +170,7 @@ def _moment(moment: Any) -> float:
     return float(t)
 
 
-def guesswork(prior: Any, moment: float = 1) -> Any:
+def guesswork(prior: PriorLike, moment: float = 1) -> Any:
     r"""Return a moment of the number of guesses, E[G^t] = sum_i i^t P_(i), guessing in order of falling probability.
 
     The order is the best one for every t: each makes as few guesses as can be with any chance. A Fraction for an exact
@@ -215,7 +216,7 @@ def _power_mean(falling: np.ndarray, t: float) -> float:
         return math.fsum((np.arange(1, len(falling) + 1)[falling > 0] ** t * falling[falling > 0]).tolist())
 
 
-def guesswork_after(joint: Any, moment: float = 1) -> Pointwise:
+def guesswork_after(joint: JointLike, moment: float = 1) -> Pointwise:
     """Return the moment E[G^t] of the number of guesses after each outcome; its mean is at most that of the prior.
 
     Parameters

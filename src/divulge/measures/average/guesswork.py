@@ -12,13 +12,13 @@ So the supremum is -log min_r r K r = -log(1 - max_r r D r) for the total variat
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from divulge.extras import require
 from divulge.measures.average.capacities import maximal_cost_leakage, maximal_leakage
 from divulge.measures.numeric.bracket import Bracket
+from divulge.model.accepted import JointLike
 from divulge.model.convert import as_joint
 from divulge.units import Unit, nats_per
 
@@ -30,7 +30,7 @@ _OFF = 2.0**-40
 """Share by which numbers move outward: 8,192 roundings; sums by pairs of rows of any length take fewer."""
 
 
-def maximal_guesswork_leakage(joint: Any, unit: Unit = "nats") -> Bracket:
+def maximal_guesswork_leakage(joint: JointLike, unit: Unit = "nats") -> Bracket:
     r"""Return bounds on sup_U log(G(U) / E G(U | Y)), over randomized functions U of the secret; in nats.
 
     G is the least expected number of guesses. The supremum is -log(1 - max_r sum_xz r_x r_z TV(C_x, C_z)) over

@@ -1,12 +1,11 @@
 """Mutual information between secret and outcome."""
 
-from typing import Any
-
 import numpy as np
 
 from divulge import exact
 from divulge.measures.numeric.columns import TINY, row_logs
 from divulge.measures.pointwise.divergence import f_information
+from divulge.model.accepted import JointLike
 from divulge.model.convert import as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
@@ -20,7 +19,7 @@ _SMALL = 1e-3
 """Below this many nats the rounding of q near 1 counts too."""
 
 
-def mutual_information(joint: Any, unit: Unit = "nats") -> float:
+def mutual_information(joint: JointLike, unit: Unit = "nats") -> float:
     r"""Return the mutual information I(X; Y) = sum_{x,y} P_x C_xy log(C_xy / q_y), in nats.
 
     Parameters

@@ -12,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.measures.numeric.columns import TINY, FirstStep, row_logs
 from divulge.measures.numeric.radius import Rows, allowance, of_order_one, of_the_farthest
 from divulge.measures.numeric.simplex import Local, Maximum, checked_tolerance, maximize
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
 from divulge.model.prior import Prior
@@ -87,7 +88,9 @@ class Capacity(Tabled):
         return self.value
 
 
-def capacity(channel: Any, unit: Unit = "nats", *, tolerance: float = 5e-13, steps: int | None = None) -> Capacity:
+def capacity(
+    channel: ChannelLike, unit: Unit = "nats", *, tolerance: float = 5e-13, steps: int | None = None
+) -> Capacity:
     r"""Return the Shannon capacity max_P I(X; Y), in nats, between a lower and a certified upper bound.
 
     Blahut-Arimoto from the uniform prior r: with D_x = sum_y C_xy log(C_xy / q_y), q = r C, it holds at every step that

@@ -12,7 +12,8 @@ from divulge.errors import DivulgeError
 from divulge.measures.conditional import sharply_conditioned
 from divulge.measures.numeric.columns import Extremes, column_ends, likely_ends, mean_distances
 from divulge.measures.pointwise.by_outcome import Pointwise
-from divulge.model.convert import as_channel, as_joint, as_prior, mechanism_of_structure, pair_of_structure
+from divulge.model.accepted import ChannelLike, JointLike, PriorLike
+from divulge.model.convert import as_channel, as_joint, as_prior, mechanism_of_structure, of_noise, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.model.labels import labels_at
 from divulge.model.neighbors import ordered_pairs
@@ -87,7 +88,7 @@ def pmc_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise
     )
 
 
-def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Pointwise:
+def pml(joint: JointLike, unit: Unit = "nats", *, given: Hashable | None = None) -> Pointwise:
     r"""Return the pointwise maximal leakage of each outcome, in nats.
 
     l(X -> y) = max_x i(x; y) = log max_x C_xy / q_y, over secrets with P_x > 0: by how much the best-placed
@@ -122,15 +123,15 @@ def pml(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     >>> round(pml(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max(), 9)  # log 3/2
     0.405465108
     """
-    if hasattr(joint, "pml_supremum"):
-        return joint.leakage("pml", unit)
+    if (noise := of_noise(joint)) is not None:
+        return noise.leakage("pml", unit)
     if given is None and (structure := pair_of_structure(joint)) is not None:
         return structure.leakage("pml", unit)
     joint = as_joint(joint) if given is None else sharply_conditioned(joint, given)
     return pml_of(joint, *_seen(joint), unit)
 
 
-def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Pointwise:
+def pmc(joint: JointLike, unit: Unit = "nats", *, given: Hashable | None = None) -> Pointwise:
     r"""Return the pointwise maximal cost of each outcome, in nats.
 
     Lambda(X -> y) = max_x -i(x; y) = log q_y / min_x C_xy, over secrets with P_x > 0: by how much the best-placed
@@ -166,15 +167,15 @@ def pmc(joint: Any, unit: Unit = "nats", *, given: Hashable | None = None) -> Po
     >>> round(pmc(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max(), 9)  # log 2
     0.693147181
     """
-    if hasattr(joint, "pml_supremum"):
-        return joint.leakage("pmc", unit)
+    if (noise := of_noise(joint)) is not None:
+        return noise.leakage("pmc", unit)
     if given is None and (structure := pair_of_structure(joint)) is not None:
         return structure.leakage("pmc", unit)
     joint = as_joint(joint) if given is None else sharply_conditioned(joint, given)
     return pmc_of(joint, *_seen(joint), unit)
 
 
-def lift(joint: Any) -> Any:
+def lift(joint: JointLike) -> Any:
     """Return the lift max_{x,y} C_xy / q_y = exp(max pml), a ratio in [1, 1/p_min]; a Fraction for exact joints.
 
     Parameters
@@ -208,7 +209,7 @@ def lift(joint: Any) -> Any:
     return exact.as_number((ends.top / q).max())
 
 
-def lip(joint: Any, unit: Unit = "nats") -> float:
+def lip(joint: JointLike, unit: Unit = "nats") -> float:
     """Return the local information privacy max_{x,y} |i(x; y)|, in nats, in [0, +inf].
 
     Parameters
@@ -254,7 +255,7 @@ class DensityBounds(Shown):
     upper: float
 
 
-def alip(joint: Any, unit: Unit = "nats") -> DensityBounds:
+def alip(joint: JointLike, unit: Unit = "nats") -> DensityBounds:
     """Return the least (lower, upper) with -lower <= i(x; y) <= upper for all x, y, in nats.
 
     Parameters
@@ -282,11 +283,11 @@ def alip(joint: Any, unit: Unit = "nats") -> DensityBounds:
     DensityBounds(lower=0.693147180..., upper=0.405465108...)
     """
     structure = pair_of_structure(joint)
-    joint = structure or (joint if hasattr(joint, "pml_supremum") else as_joint(joint))
+    joint = structure or of_noise(joint) or as_joint(joint)
     return DensityBounds(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
 
 
-def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None, neighbors: Any = None) -> float:
+def ldp(channel: ChannelLike, unit: Unit = "nats", *, prior: PriorLike | None = None, neighbors: Any = None) -> float:
     """Return the local differential privacy epsilon max_y log(max_x C_xy / min_x C_xy), in nats, in [0, +inf].
 
     All rows count, or with a prior those of secrets that can occur; columns that are entirely zero do not. With
@@ -325,8 +326,8 @@ def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None, neighbors: Any 
     """
     if neighbors is not None:
         return max((ldp_of(ends, unit) for ends in _neighboring(channel, neighbors, prior)), default=0.0)
-    if prior is None and hasattr(channel, "pml_supremum"):  # noise on a number
-        return channel.ldp.epsilon / nats_per(unit)
+    if prior is None and (noise := of_noise(channel)) is not None:
+        return noise.ldp.epsilon / nats_per(unit)
     if prior is None and (structure := mechanism_of_structure(channel)) is not None:
         return structure.ldp / nats_per(unit)
     if prior is None:
@@ -335,7 +336,7 @@ def ldp(channel: Any, unit: Unit = "nats", *, prior: Any = None, neighbors: Any 
     return ldp_of(column_ends(joint.channel.matrix, joint.x), unit)
 
 
-def lift_capacity(channel: Any, *, neighbors: Any = None) -> Any:
+def lift_capacity(channel: ChannelLike, *, neighbors: Any = None) -> Any:
     """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels.
 
     With neighbors, the supremum of the lift to who knows already that the secret is one of two that are neighbors.
@@ -379,7 +380,7 @@ def lift_capacity(channel: Any, *, neighbors: Any = None) -> Any:
 
 def _neighboring(channel: Any, neighbors: Any, prior: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Give (larger, smaller) of C_xy and C_x'y for the pairs of neighbors that can occur, some pairs at a time."""
-    if hasattr(channel, "pml_supremum") or mechanism_of_structure(channel) is not None:
+    if of_noise(channel) is not None or mechanism_of_structure(channel) is not None:
         raise DivulgeError.of("neighbors", "be given for a channel only", "it", f"given for a {type(channel).__name__}")
     channel = as_channel(channel)
     pairs = ordered_pairs(channel.secrets, neighbors)
@@ -420,7 +421,7 @@ def lift_capacity_of(ends: tuple[np.ndarray, np.ndarray]) -> Any:
         return math.inf if bottom[0] == 0 else exact.as_number((top / bottom)[0])
 
 
-def maximal_realizable_cost(joint: Any, unit: Unit = "nats") -> float:
+def maximal_realizable_cost(joint: JointLike, unit: Unit = "nats") -> float:
     """Return max_y pmc(y), the maximal realizable cost, in nats, in [0, +inf].
 
     Parameters

@@ -11,6 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.measures.numeric.columns import absent_mass, panels, shifts
 from divulge.measures.numeric.convex import DIVERGENCES, Convex
 from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.model.accepted import JointLike
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
@@ -21,7 +22,7 @@ _MOST = 1e300
 
 
 def posterior_divergence(
-    joint: Any, f: str | Callable[[np.ndarray], np.ndarray] = "kl", unit: Unit = "nats"
+    joint: JointLike, f: str | Callable[[np.ndarray], np.ndarray] = "kl", unit: Unit = "nats"
 ) -> Pointwise:
     r"""Return D_f(P_{X|y} || P_X) = sum_x P_x f(P(x|y) / P_x) for each outcome y.
 
@@ -66,7 +67,7 @@ def posterior_divergence(
     return Pointwise(name, values, exact.as_floats(joint.outer[y]), outcomes, None, shown)
 
 
-def f_information(joint: Any, f: str | Callable[[np.ndarray], np.ndarray] = "kl", unit: Unit = "nats") -> Any:
+def f_information(joint: JointLike, f: str | Callable[[np.ndarray], np.ndarray] = "kl", unit: Unit = "nats") -> Any:
     r"""Return the f-information sum_y q_y D_f(P_{X|y} || P_X), the f-divergence of the joint from independence.
 
     A Fraction for exact joints with f = "chi-squared", "total-variation" or "le-cam", correctly rounded for the other

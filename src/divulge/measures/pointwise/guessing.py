@@ -10,13 +10,14 @@ from divulge.measures.average.capacities import dense_row, log_of_excess, total
 from divulge.measures.numeric.columns import column_tops, largest_joint
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import pmc
+from divulge.model.accepted import JointLike
 from divulge.model.channel import is_small
 from divulge.model.convert import as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
 
-def bayes_vulnerability(joint: Any) -> Any:
+def bayes_vulnerability(joint: JointLike) -> Any:
     r"""Return sum_y max_x P_x C_xy, the probability of one right guess after seeing the outcome, in [p_max, 1].
 
     A Fraction for exact joints.
@@ -57,7 +58,7 @@ def bayes_vulnerability(joint: Any) -> Any:
     return total(top) if joint.exact else float(np.add.reduce(top))
 
 
-def min_entropy_leakage(joint: Any, unit: Unit = "nats") -> float:
+def min_entropy_leakage(joint: JointLike, unit: Unit = "nats") -> float:
     r"""Return log(sum_y max_x P_x C_xy / max_x P_x): multiplicative Bayes leakage, in nats, in [0, log min(N, M)].
 
     By how much one guess at the secret gains from seeing the outcome.
@@ -100,7 +101,7 @@ def min_entropy_leakage_of(joint: Joint, joint_top: np.ndarray, unit: Unit) -> f
     return max(log_of_excess(joint_top, base, float(before)), 0.0) / nats_per(unit)
 
 
-def pointwise_maximal_guesswork_leakage(joint: Any, unit: Unit = "nats") -> Pointwise:
+def pointwise_maximal_guesswork_leakage(joint: JointLike, unit: Unit = "nats") -> Pointwise:
     """Return the pointwise maximal guesswork leakage of each outcome, in nats: equal to `pmc`.
 
     By how much, at most over randomized functions of the secret, the expected number of guesses falls on seeing y.

@@ -12,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import highs, require
 from divulge.measures.numeric.columns import TINY
 from divulge.measures.pointwise.density import pmc, pml
+from divulge.model.accepted import JointLike
 from divulge.model.convert import as_joint
 from divulge.model.shown import Shown
 from divulge.roots import grown, turn
@@ -51,7 +52,7 @@ class TailEnvelope(Shown):
 
 
 def tail_envelope(
-    joint: Any, threshold: float, unit: Unit = "nats", *, measure: Literal["pml", "pmc"] = "pml"
+    joint: JointLike, threshold: float, unit: Unit = "nats", *, measure: Literal["pml", "pmc"] = "pml"
 ) -> TailEnvelope:
     r"""Return the largest P(pml >= threshold) over all randomized post-processings of the outcome, as a probability.
 
@@ -106,7 +107,9 @@ def tail_envelope(
     return TailEnvelope(float(single.max()), float(min(math.fsum(single.tolist()), 1.0)), False)
 
 
-def envelope_quantile(joint: Any, delta: Any, unit: Unit = "nats", *, measure: Literal["pml", "pmc"] = "pml") -> float:
+def envelope_quantile(
+    joint: JointLike, delta: Any, unit: Unit = "nats", *, measure: Literal["pml", "pmc"] = "pml"
+) -> float:
     """Return the least threshold whose tail envelope is at most delta, rounded up, in nats; twin of `tail_envelope`.
 
     "pml <= threshold except with probability delta" then survives post-processing.

@@ -13,6 +13,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError, did_you_mean, number_of
 from divulge.late import late
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels, position
@@ -148,7 +149,7 @@ class Network(Shown):
         tables = [v.table for v in self.variables.values()]
         return all(t.dtype == object for t in (*tables, *(o.channel.matrix for o in self.outputs.values())))
 
-    def release(self, variable: str, channel: Any = None, name: str | None = None) -> "Network":
+    def release(self, variable: str, channel: ChannelLike | None = None, name: str | None = None) -> "Network":
         """Return the network in which a variable goes out through a channel; without one its state itself does.
 
         `name` is what the output is called, by default as the variable.

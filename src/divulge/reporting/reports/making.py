@@ -8,6 +8,7 @@ from divulge.errors import DivulgeError
 from divulge.guarantees import kinds as k
 from divulge.guarantees.catalog import as_guarantee, as_typed
 from divulge.guarantees.guarantee import Guarantee
+from divulge.model.accepted import PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, as_prior, is_pair
 from divulge.model.integer import IntegerChannel
@@ -26,7 +27,7 @@ _PROMISED: dict[str, Callable[[Any], Guarantee]] = {"pml": k.PML, "pmc": k.PMC, 
 def report(
     subject: Any,
     *,
-    prior: Any = None,
+    prior: PriorLike | None = None,
     secret: Any = None,
     released: Any = None,
     guarantees: Sequence[Guarantee | str] = (),
