@@ -122,7 +122,7 @@ def to_dp_accounting(subject: Any, step: float = 1e-4) -> Any:
         raise DivulgeError.of("subject", "have at most two ordered pairs", "it", f"one with {len(losses)}")
     built: list[Any] = []
     for loss in losses:
-        first, last = span(loss, step, lambda _: math.exp(-QUIET), math.log(_LEAST))
+        first, last = span(loss, step, lambda at: np.full(np.shape(at), math.exp(-QUIET)), math.log(_LEAST))
         atoms = grid.above(loss, step, first, last)
         masses = _summing_to(1.0 - atoms.infinite, atoms.masses)
         built.append(forms.DensePLDPmf(step, atoms.first, masses, atoms.infinite, True))

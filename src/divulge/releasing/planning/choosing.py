@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -503,9 +503,10 @@ def designed(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> 
 
 def _under_names(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> Design | None:
     """Return the design with one outcome for each value, called after it; None where there is none to be had."""
-    if len(assumed.prior or ()) < 2 or (assumed.priors is not None and choice.purpose == "information"):
+    prior = assumed.prior
+    if prior is None or len(prior) < 2 or (assumed.priors is not None and choice.purpose == "information"):
         return None
-    about = assumed.prior if assumed.priors is None else assumed.priors
+    about = prior if assumed.priors is None else assumed.priors
     utility = PURPOSES[choice.purpose].utility
     try:
         return design(about, *kept, utility=utility, outcomes=NAMES, time_limit=choice.time_limit)
@@ -548,7 +549,7 @@ def _sets(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> tup
     """Return the unconstrained optimum, whose outcomes are the sets of values that they raise."""
     if assumed.priors is not None:
         raise DivulgeError.of("outcomes", "be 'values' for a set of priors", "it", "'sets'")
-    prior = assumed.prior
+    prior = cast(Prior, assumed.prior)
     utility = PURPOSES["information"].utility if choice.purpose == "statistics" else PURPOSES[choice.purpose].utility
     made = design(prior, *kept, utility=utility, time_limit=choice.time_limit)
     notes: list[str] = []
