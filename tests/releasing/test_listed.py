@@ -112,6 +112,19 @@ def test_several_columns_are_listed_each(tmp_path: Path) -> None:
         dv.release(rows, column=["a", "b"], values={"a": ["x"]}, guarantee="ldp=1")
 
 
+def test_a_codebook_that_does_not_say_where_its_list_is_from_is_taken_for_one_of_its_table(tmp_path: Path) -> None:
+    """Those of earlier versions: the promise is never said to cover a list of which nobody knows."""
+    people = table(NEIGHBORS["the last one is"])
+    dv.release(people, tmp_path / "a.csv", column="faith", guarantee="ldp=1", values=FAITHS)
+    book = tmp_path / "a.codebook.json"
+    found = json.loads(book.read_text())
+    for known, covered in ((found, True), ({key: value for key, value in found.items() if key != "answers"}, False)):
+        book.write_text(json.dumps(known))
+        done = dv.release(people, column="faith", guarantee="ldp=1", values=book)
+        told = " ".join(dv.statement(done).text().split())
+        assert ("the list of answers was taken from" not in told) == covered, told
+
+
 def test_the_command_takes_a_list_or_the_codebook_of_a_release(tmp_path: Path) -> None:
     csv.write_csv(table(NEIGHBORS["the last one is"]), tmp_path / "t.csv")
     (tmp_path / "list.json").write_text(json.dumps(FAITHS))

@@ -262,8 +262,10 @@ def _origins(lists: Mapping[str, Any], columns: Sequence[str]) -> list[Mapping[s
     kind = str(book.get("format", ""))
     if kind.startswith(PUBLISHED):
         return [one for one in book.get("columns", ()) if isinstance(one, Mapping) and one.get("column") in columns]
-    whole = book.get("answers") if kind.startswith(RELEASED) else None
-    return [whole] if isinstance(whole, Mapping) else []
+    if not kind.startswith(RELEASED):
+        return []
+    whole = book.get("answers")
+    return [whole if isinstance(whole, Mapping) else {"from": "table"}]  # of an earlier version, which did not say
 
 
 def _codebook(found: dict[str, Any]) -> dict[str, Any]:
