@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
-from divulge.releasing.spark import closed, known_by, on_python, quoted
+from divulge.releasing.spark import closed, known_by, name_of, on_python, quoted
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
 
@@ -319,6 +319,38 @@ def test_values_without_a_secret_are_counted_over_all_tasks(
         dv.release(frame, tmp_path / "out", column="region", mechanism=few, ledger=tmp_path / "l", source_name="s")
     assert sorted(os.listdir(tmp_path)) == ["l", "l.key", "people"]
     assert dv.Ledger(tmp_path / "l").entries() == []
+
+
+def test_addresses_of_hadoop_and_tables_by_name_are_read(spark: Any, tmp_path: Path) -> None:
+    """By way of a file system of Hadoop other than this machine's, `viewfs`, whose folder /people is one here."""
+    (tmp_path / "people").mkdir()
+    answers = pa.table({"answer": ["yes", "no", "no"] * 100, "age": list(range(300))})
+    pq.write_table(answers, tmp_path / "people" / "a.parquet")
+    pq.write_table(answers, tmp_path / "people" / "b.parquet")
+    settings = spark._jsc.hadoopConfiguration()
+    settings.set("fs.viewfs.impl.disable.cache", "true")
+    settings.set("fs.viewfs.mounttable.default.link./people", (tmp_path / "people").as_uri())
+    coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    spark.read.parquet(str(tmp_path / "people")).createOrReplaceTempView("people_by_name")
+    places = {"viewfs:///people": 600, "viewfs:///people/a.parquet": 300, (tmp_path / "people").as_uri(): 600}
+    for place, rows in (places | {"people_by_name": 600}).items():
+        assert dv.contingency(place, "answer", engine="spark").rows == rows
+        sink = tmp_path / f"out-{rows}-{len(place)}"
+        receipt = dv.release(place, sink, column="answer", mechanism=coin, engine="spark", ledger=None)
+        assert receipt.rows == rows == dv.open_table(sink).rows
+        assert receipt.source == place.rpartition("/")[2]
+    with pytest.raises(dv.DivulgeError):
+        dv.release((tmp_path / "people").as_uri(), tmp_path / "people", column="answer", mechanism=coin, engine="spark",
+                   ledger=None, force=True)  # fmt: skip
+    assert sorted(path.name for path in (tmp_path / "people").iterdir()) == ["a.parquet", "b.parquet"]
+    pq.write_table(pa.table({"a": pa.array([1], pa.duration("s"))}), tmp_path / "people" / "c.parquet")
+    with pytest.raises(dv.DivulgeError, match="must have no durations"):
+        dv.contingency("viewfs:///people/c.parquet", "a", engine="spark")
+    with pytest.raises(dv.DivulgeError, match="the same columns and types in all files"):
+        dv.contingency("viewfs:///people", "answer", engine="spark")
+    assert name_of("s3a://key:secret@bucket") == "bucket"
+    with pytest.raises(dv.DivulgeError, match="cannot be read by Spark"):
+        dv.contingency("viewfs:///absent", "answer", engine="spark")
 
 
 def test_quoting() -> None:

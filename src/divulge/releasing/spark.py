@@ -7,12 +7,15 @@ never handed back lazily: Spark would compute it anew when it is used again, and
 import os
 import re
 import sys
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 
@@ -139,29 +142,123 @@ def called(frame: Any, names: Mapping[str, str]) -> Any:
 
 
 def frame_of(table: Any) -> Any:
-    """Return a DataFrame as it is; of a Parquet file or folder one in the running or a new session."""
+    """Return a DataFrame as it is; of Parquet files, or of a table by name, one in the running or a new session.
+
+    A file or folder is a path of this machine, or an address of a file system of Hadoop, such as s3a://bucket/folder.
+    """
     if type(table).__module__.startswith("pyspark"):
         return table
+    table = placed(table)
     if not isinstance(table, (str, os.PathLike)):
         raise DivulgeError.of(
             "table", "be a path or a PySpark DataFrame for Spark", "it", f"a {type(table).__name__}",
             "tables in memory are counted on this machine.",
         )  # fmt: skip
+    if is_address(table):
+        return _at_address(os.fspath(table))
     path = Path(table)
+    if not path.exists() and (named := _named(os.fspath(table))) is not None:
+        return named
     if path.exists() and not path.is_dir() and path.suffix.lower() not in PARQUET:
         raise InputFileError(
             f"{printable(path.name)}: must be a Parquet file or a folder of them, for Spark. Hint: read it with your "
             "session, and give the DataFrame."
         )
     source = open_table(path)  # refuses what is missing, damaged, or of one type here and of another there
-    types = require("pyarrow.types", "tables")
-    if spans := [field.name for field in source.schema if types.is_duration(field.type)]:
-        raise InputFileError(
-            f"{source.name}: must have no durations, for Spark, which reads them as whole numbers; column {spans[0]!r} "
-            "is one. Hint: write it as text, or give a DataFrame without it."
-        )
+    _refuse_durations(source.name, source.schema)
     with working(path.name):
         return read(_session(), path)
+
+
+def is_address(table: Any) -> bool:
+    """Say whether a table is named by an address of a file system of Hadoop.
+
+    Examples
+    --------
+    >>> is_address("s3a://bucket/people"), is_address("people.parquet"), is_address("/data/a:b")
+    (True, False, False)
+    """
+    return isinstance(table, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", table) is not None
+
+
+def name_of(table: str | os.PathLike[str]) -> str:
+    """Return what messages and receipts call a table at a path or an address, or with a name: its last part."""
+    parts = urlsplit(os.fspath(table)) if is_address(table) else None
+    if parts is None:
+        return Path(table).name
+    return parts.path.rstrip("/").rpartition("/")[2] or parts.hostname or parts.scheme  # and never what is before an @
+
+
+def placed(table: Any) -> Any:
+    """Return the path that a file: address is of; all else as it is.
+
+    Examples
+    --------
+    >>> placed("file:///data/a%20b"), placed("s3a://bucket/people")
+    ('/data/a b', 's3a://bucket/people')
+    """
+    local = isinstance(table, str) and re.match(r"file:/(?!/[^/])", table)
+    return url2pathname(urlsplit(table).path) if local else table
+
+
+def _named(name: str) -> Any:
+    """Return the table that the catalog of the running session has under a name, such as "people", or None."""
+    sql = require("pyspark.sql", "spark")
+    session = sql.SparkSession.getActiveSession()
+    if session is None or not re.fullmatch(r"[\w.`]+", name):
+        return None
+    with working(name):
+        return session.table(name) if session.catalog.tableExists(name) else None
+
+
+def _at_address(address: str) -> Any:
+    """Return the DataFrame of the Parquet files at an address, after a look at their footers."""
+    session = _session()
+    with working(name_of(address)):
+        found, schemas = read(session, address), _footers(session, address)[1]
+    for schema in schemas:
+        _refuse_durations(name_of(address), schema)
+    return found
+
+
+def _footers(session: Any, address: str) -> tuple[int | None, list[Any]]:
+    """Return the rows of the Parquet files at an address, and the schemas with which Arrow wrote them.
+
+    None, and no schema, where the session is on another machine, whose files are not to be had from here.
+    """
+    pa, schemas, shapes, rows = require("pyarrow", "tables"), list[Any](), set[Any](), 0
+    if getattr(session, "_jvm", None) is None:
+        return None, []
+    org, settings = session._jvm.org.apache, session._jsc.hadoopConfiguration()
+    top = org.hadoop.fs.Path(address)
+    files = top.getFileSystem(settings).listFiles(top, True)
+    while files.hasNext():
+        status = files.next()
+        if not status.getPath().getName().endswith(".parquet") and not status.getPath().equals(top):
+            continue
+        source = org.parquet.hadoop.util.HadoopInputFile.fromStatus(status, settings)
+        reader = org.parquet.hadoop.ParquetFileReader.open(source)
+        try:
+            rows += reader.getRecordCount()
+            fields = reader.getFileMetaData().getSchema().getFields()
+            shapes.add(tuple(sorted(str(field).replace("required ", "optional ") for field in fields)))
+            written = reader.getFileMetaData().getKeyValueMetaData().get("ARROW:schema")
+        finally:
+            reader.close()
+        if written:
+            schemas.append(pa.ipc.read_schema(pa.py_buffer(b64decode(written))))
+    if len(shapes) > 1:  # Spark takes the columns of one file, and those that another lacks for empty
+        raise InputFileError(f"{name_of(address)}: must have the same columns and types in all files.")
+    return rows, schemas
+
+
+def _refuse_durations(name: str, schema: Any) -> None:
+    types = require("pyarrow.types", "tables")
+    if spans := [field.name for field in schema if types.is_duration(field.type)]:
+        raise InputFileError(
+            f"{name}: must have no durations, for Spark, which reads them as whole numbers; column {spans[0]!r} "
+            "is one. Hint: write it as text, or give a DataFrame without it."
+        )
 
 
 def _session() -> Any:
@@ -197,31 +294,41 @@ def closed(conf: Any) -> None:
         conf.setIfMissing(name, value)
 
 
-def read(session: Any, path: Path) -> Any:
+def read(session: Any, path: Path | str) -> Any:
     """Return the DataFrame of a Parquet file, or of those in a folder: what its name says, as it stands in the files.
+
+    A text is an address of a file system of Hadoop.
 
     Spark takes some signs in a path for a pattern, and folders called NAME=VALUE for a column.
     """
     reader = session.read.option("recursiveFileLookup", "true")
     for name in ("ignoreCorruptFiles", "ignoreMissingFiles"):  # a session may ask for rows to be lost without a word
         reader = reader.option(name, "false")
-    if path.is_dir():
+    if path.is_dir() if isinstance(path, Path) else not path.endswith(".parquet"):
         reader = reader.option("pathGlobFilter", "*.parquet")
-    return reader.parquet("file://" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute())))
+    address = path if isinstance(path, str) else f"file://{path.absolute()}"
+    return reader.parquet(re.sub(r"([\\*?\[\]{}])", r"\\\1", address))
 
 
 def engine(table: Any) -> Engine:
     """Return the engine that releases a DataFrame, or the table at a path, with Spark."""
+    table = placed(table)
     frame = frame_of(table)
     source = open_frame(frame)
     if frame is not table:
-        path = Path(table)
-        source = replace(source, name=path.name, path=path)
+        local = not is_address(table) and Path(table).exists()
+        source = replace(source, name=name_of(table), path=Path(table) if local else None)
+
+    def held() -> int | None:
+        """Return how many rows the footers of a file or folder promise; of a table by name nothing does."""
+        if is_address(table):
+            return _footers(frame.sparkSession, table)[0]
+        return open_table(table).rows if source.path is not None else None
 
     def run(plan: Plan, temporary: Path, progress: Progress | None, tally: Tally | None) -> int:
         _write(frame, plan, temporary)
         rows = open_table(temporary).rows or 0
-        if frame is not table and rows != open_table(table).rows:
+        if (promised := held()) is not None and rows != promised:
             raise DivulgeError(f"{printable(source.name)}: Spark read another number of rows than its files hold.")
         return rows
 
