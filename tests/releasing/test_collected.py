@@ -229,7 +229,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"prior": "uniform"}, "come with a list"),
     ({"prior": {"v1": 0.5, "v2": 0.5}}, "must"),
     ({"protect": "url"}, "left out with a protocol"),
-    ({"column": ["url", "sex"]}, "one for each column"),
+    ({"column": ["url", "sex"], "protocol": "auto,auto,auto"}, "one for each"),
 ]
 
 

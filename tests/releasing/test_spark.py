@@ -409,3 +409,33 @@ def test_places_are_moved_by_the_workers(spark: Any, tmp_path: Path) -> None:
     for radius in (1.0, 3.0, 6.0, 10.0):
         chance = weights[far <= radius].sum()
         assert (away <= radius).sum() == pytest.approx(rows * chance, abs=6 * (rows * chance * (1 - chance)) ** 0.5)
+
+
+def test_reports_of_protocols_go_out_and_are_estimated_by_one_argument(spark: Any, tmp_path: Path) -> None:
+    """With a list and without, of one column, of two as one report, of two apart: Spark draws, and Spark decodes."""
+    given = tmp_path / "visits"
+    given.mkdir()
+    table = pa.table({"url": [f"page {i % 5 * (i % 2)}" for i in range(8000)], "code": ["a", "b", "b", "b"] * 2000})
+    for i in range(2):
+        pq.write_table(table.slice(i * 4000, 4000), given / f"{i}.parquet")
+    pages = [f"page {i}" for i in range(5)]
+    lists = {"url": pages, "code": ["a", "b"]}
+    for number, (asked, values) in enumerate([
+        ({"column": "url", "protocol": "hadamard", "values": {"url": pages[:3]}}, pages[:1]),
+        ({"column": "url", "protocol": "auto"}, pages[:1]),
+        ({"column": ["url", "code"], "protocol": "auto"}, [("page 0", "a")]),
+        ({"column": ["url", "code"], "protocol": "auto,hadamard", "values": lists}, {"url": pages[:1], "code": ["a"]}),
+    ]):  # fmt: skip
+        out = tmp_path / f"out{number}"
+        options: dict[str, Any] = {"guarantee": "ldp=6", "engine": "spark", "only_column": True, "per_row": True}
+        done = dv.release(given, out, **asked, **options)
+        assert done.rows == 8000
+        columns = tuple(asked["column"]) if number > 1 else None
+        by_spark, here = (
+            dv.estimate_frequencies(out, done, column=columns, values=values, engine=engine, confidence=1 - 1e-9)
+            for engine in ("spark", "local")
+        )
+        assert by_spark.frequency.tolist() == here.frequency.tolist()
+        truth = 0.6 if number < 2 else 0.25
+        assert here.lower[0] < truth < here.upper[0]
+        assert here.lower[0] > truth / 2

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv
 from support import few
 from typer.testing import CliRunner
 
@@ -17,6 +18,7 @@ from divulge.errors import DivulgeError
 from divulge.releasing.reports.decoding import supporting
 from divulge.releasing.reports.part import read_reports, report_columns
 from divulge.releasing.reports.together import MatrixSide, ReportSide, Together
+from divulge.reporting.statements import codebook
 
 P = dv.protocols
 URLS, CODES = [f"v{i}" for i in range(7)], ["a", "b", "c"]
@@ -198,9 +200,60 @@ def test_what_is_no_report_is_refused() -> None:
             dv.release(rows(60), column="url", mechanism=wrong)
     with pytest.raises(DivulgeError, match="for several columns"):
         dv.release(rows(60), column=["url", "code"], mechanism=P.hadamard(URLS, 1.0))
-    for names in ("auto", "auto,auto,auto"):
-        with pytest.raises(DivulgeError, match="one for each column"):
-            dv.release(rows(60), column=["url", "code"], protocol=names, guarantee="ldp=1")
+    with pytest.raises(DivulgeError, match="one for each"):
+        dv.release(rows(60), column=["url", "code"], protocol="auto,auto,auto", guarantee="ldp=1")
+
+
+@pytest.mark.parametrize("name", ["auto", "local-hashing"])
+def test_columns_that_are_one_report_are_estimated_by_their_combinations(tmp_path: Path, name: str) -> None:
+    table, out = rows(20_000), tmp_path / "out.csv"
+    lists = {"url": URLS, "code": CODES} if name == "auto" else None
+    done = dv.release(table, out, column=["url", "code"], protocol=name, guarantee="ldp=3", values=lists,
+                      source_name="t")  # fmt: skip
+    assert done.guarantees["ldp"] <= 3
+    assert done.released_as == ("url_code_perturbed",)
+    receipt = dv.Receipt.read(done.papers["receipt.json"])
+    assert receipt.mechanisms[0] == done.mechanisms[0]
+    asked: dict[str, Any] = {"values": [(url, code) for url in URLS for code in CODES], "confidence": 1 - 1e-9}
+    for column in (None, ("url", "code"), "url_code_perturbed"):
+        found = dv.estimate_frequencies(out, receipt, column=column, **asked)
+        for pair, low, high in zip(found.values, found.lower, found.upper, strict=True):
+            assert low <= share(table, *pair) <= high
+    assert found.lower[0] > 0.1
+    listed = dv.estimate_frequencies(out, receipt, values={"url": URLS, "code": CODES}, confidence=1 - 1e-9)
+    assert listed.values == found.values
+    assert listed.frequency.tolist() == found.frequency.tolist()
+    assert "combination of all of these columns" in done.papers["codebook.md"].read_text()
+    assert "Kombination" in codebook.as_markdown(done, "de").decode()
+    assert "url_code_perturbed" in dv.statement(receipt).text()
+    both = csv.read_csv(out)
+    for column in ("url", "code"):
+        both = both.append_column(column, table[column])
+    audit = dv.audit(both, secret=["url", "code"], released="url_code_perturbed", mechanism=receipt, claim="ldp=3",
+                     confidence=1 - 1e-6)  # fmt: skip
+    assert not audit.violated
+    assert audit.known is not None
+    assert audit.known.conformity.conforms
+    assert audit.measures["ldp"].lower > 1
+    for wrong, said in ((["v0"], "combinations of 2 parts"), ([("v0", "a"), ("v0", "a")], "no label twice"),
+                        ({"url": URLS}, "'code'"), ([("v0",)], "combinations of 2 parts")):  # fmt: skip
+        with pytest.raises(DivulgeError, match=said):
+            dv.estimate_frequencies(out, receipt, values=wrong)
+
+
+def test_a_missing_part_of_a_combination_is_its_label() -> None:
+    source = pa.table({"url": ["v0", None] * 200, "code": ["a", "b"] * 200})
+    asked: dict[str, Any] = {"column": ["url", "code"], "protocol": "local-hashing", "guarantee": "ldp=20"}
+    done = dv.release(source, null_as="none", per_row=True, **asked)
+    found = dv.estimate_frequencies(done.table, done, values=[("v0", "a"), ("none", "b"), ("none", "a")])
+    assert found.frequency == pytest.approx([0.5, 0.5, 0], abs=0.2)
+    with pytest.raises(DivulgeError, match="no missing value"):
+        dv.release(source, per_row=True, **asked)
+    for wrong, said in (({"prior": "uniform"}, "left out"), ({"protocol": "prefix-extension"}, "be one with"),
+                        ({"released_as": ["a", "b"]}, "be one name"),
+                        ({"values": {"url": range(2000), "code": range(2000)}}, "1,048,576 combinations")):  # fmt: skip
+        with pytest.raises(DivulgeError, match=said):
+            dv.release(source, null_as="none", per_row=True, **asked | wrong)
 
 
 def test_more_combinations_than_are_shown_are_asked_for_by_number() -> None:

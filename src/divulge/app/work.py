@@ -394,7 +394,7 @@ def _way(column: str, protocol: Any, rows: int, why: str) -> dict[str, Any]:
     """Return a protocol, and why it cannot run, in a word."""
     long = protocol.name.endswith("unary") and rows * protocol.size > MOST_BITS
     why = why or "bits" * long
-    off = ReportFacts(FrequencyOracle.of(column, protocol, Assumed()), rows).off
+    off = ReportFacts(FrequencyOracle.of((column,), protocol, Assumed()), rows).off
     return {
         "name": protocol.name, "bits": math.ceil(protocol.bits), "tells": most_information(protocol) / math.log(2),
         "off": tuple(min(math.ceil(one), rows) for one in off), "can": not why, "why": why,

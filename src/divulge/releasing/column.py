@@ -250,10 +250,10 @@ class Release(Request):
         for name in names:
             if name not in PROTOCOLS:
                 raise DivulgeError.unknown("protocol", name, PROTOCOLS)
-        if len(names) != len(self.columns):
-            raise DivulgeError.of("protocol", "name one for each column, such as auto,auto for two", "their number",
-                                  f"{len(names)} for {number_of(len(self.columns), 'column')}",
-                                  "each then goes out by itself, with an equal share of the promise.")  # fmt: skip
+        if len(names) not in (1, len(self.columns)):
+            raise DivulgeError.of("protocol", "be one for all columns together, or one for each, such as auto,auto",
+                                  "their number", f"{len(names)} for {number_of(len(self.columns), 'column')}",
+                                  "one each: they go out apart, each with an equal share of the promise.")  # fmt: skip
         if self.prefixes is not None:
             lengths_of(self.prefixes)
         self._check_usual("protocol", {})

@@ -250,6 +250,11 @@ def released(
 def _names(request: Release) -> dict[str, str]:
     """Return the name of each protected column in the output: NAME_perturbed, or as asked."""
     columns, asked = request.columns, request.released_as
+    if request.protocol is not None and "," not in request.protocol and len(columns) > 1:
+        whole = "_".join((*columns, "perturbed")) if asked is None else asked[0] if len(asked) == 1 else ""
+        if not whole:
+            raise DivulgeError.of("released_as", "be one name where several columns are one report", "it", repr(asked))
+        return dict.fromkeys(columns, whole)
     if asked is None:
         return {name: f"{name}_perturbed" for name in columns}
     if len(asked) != len(columns) or len(set(asked)) != len(asked) or not all(asked):
@@ -321,10 +326,11 @@ def _prepared(source: Any, request: Release) -> _Prepared:
     kept = () if request.only_column else request.keep
     table.require_values(columns)
     answers = Answers.of(request)
-    if answers is not None and engine.reread is not None:
-        raise DivulgeError.of("values", "be left out with Spark, as is other", "it", "given",
+    by_rows = engine.reread is not None  # Spark has the rows: answers are taken for listed ones as each is drawn
+    if answers is not None and by_rows and request.protocol is None:
+        raise DivulgeError.of("values", "be left out with Spark where there is no protocol, as is other", "it", "given",
                               "a mechanism, or a prior, names the answers there too.")  # fmt: skip
-    table = table if answers is None else answers.view(table)
+    table = table if answers is None or by_rows else answers.view(table)
     table.require_columns([*(table.schema.names if kept is None else kept)])
     if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
@@ -346,6 +352,7 @@ def _prepared(source: Any, request: Release) -> _Prepared:
     plan = Plan(
         tuple(part_of(part, request.null_as) for part in chosen.mechanisms), table.schema,
         None if kept is None else tuple(kept), table.codable, _names(request),
+        answers.encoded if answers is not None and by_rows else None,
     )  # fmt: skip
     for part in plan.parts:
         for column in part.columns:
@@ -360,7 +367,7 @@ def _prepared(source: Any, request: Release) -> _Prepared:
         mechanisms=chosen.mechanisms, guarantees=total(chosen.mechanisms), rows=0, source=table.name,
         output=None if outputs.table is None else outputs.table.name, null_as=request.null_as, untouched=plan.untouched,
         warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
-        released_as=tuple(plan.renamed[name] for m in chosen.mechanisms for name in m.columns),
+        released_as=tuple(dict.fromkeys(plan.renamed[name] for m in chosen.mechanisms for name in m.columns)),
         purpose=request.purpose,
         asked=() if chosen.about or request.about_distance else tuple(_as_json(one) for one in request.kept),
         protects=whose.protects, answers=_answers(request, answers, chosen), about=chosen.about,

@@ -50,9 +50,10 @@ def audit_reports(
     if claim is not None and claim.kind != "ldp":
         raise DivulgeError.of("claim", "be ldp, for reports of a protocol", "it", claim.kind,
                               "check decides others for the protocol itself.")  # fmt: skip
-    if len(secret) != 1 or len(released) != 1:
-        raise DivulgeError.of("released", "be the one column of reports, as secret that of values", "they", "several")
-    counts = _counted(data, oracle, secret[0], released[0], null_as)
+    if len(secret) != len(oracle.columns) or len(released) != 1:
+        raise DivulgeError.of("released", "be the one column of reports, and secret the columns that they are about",
+                              "they", "others")  # fmt: skip
+    counts = _counted(data, oracle, secret, released[0], null_as)
     if not counts.sum():
         raise DivulgeError.of("data", "have rows with different values, to be compared", "it", "empty, or all alike")
     protocol = oracle.protocol
@@ -77,7 +78,7 @@ def audit_reports(
     )  # fmt: skip
 
 
-def _counted(data: Any, oracle: FrequencyOracle, secret: str, released: str, null_as: Any) -> np.ndarray:
+def _counted(data: Any, oracle: FrequencyOracle, secret: Sequence[str], released: str, null_as: Any) -> np.ndarray:
     """Return how many reports support, and do not support, their own value, and that of another row; shape (2, 2).
 
     Both are asked about the same values: of rows and of other rows drawn alike, what is common would be the own value
@@ -86,11 +87,12 @@ def _counted(data: Any, oracle: FrequencyOracle, secret: str, released: str, nul
     """
     part, columns = ReportPart.of(oracle, null_as), report_columns(oracle.protocol, released)
     source, faults = open_table(data), Faults()
-    source.require_values([secret, *columns])
+    source.require_values([*secret, *columns])
     rng, counts = np.random.default_rng(), np.zeros((2, 2), dtype=np.int64)
-    for batch in source.batches([secret, *columns], [secret]):
-        coded = part.coded({oracle.columns[0]: dictionary_of(batch.column(secret))})
-        faults.add((secret,), coded)
+    for batch in source.batches([*secret, *columns], list(secret)):
+        coded = part.coded({own: dictionary_of(batch.column(name))
+                            for own, name in zip(oracle.columns, secret, strict=True)})  # fmt: skip
+        faults.add(tuple(secret), coded)
         if faults:
             continue
         codes = coded.rows.take(coded.where, axis=0)

@@ -72,7 +72,7 @@ class Chosen:
 
 def choose(source: Any, choice: Release, *, count: bool = False) -> Chosen:
     """Return a mechanism for each group of columns, given or designed; `count` the columns in any case."""
-    if choice.protocol is not None and len(choice.columns) > 1:
+    if choice.protocol is not None and len(names_of(choice)) > 1:
         return _apart(source, choice, names_of(choice))
     if choice.protocol is not None:
         return Chosen((oracle_for(choice),), counts={})

@@ -1,6 +1,9 @@
 """Which frequency protocol runs on a column of many values: by its name, or the one to take, under the guarantees."""
 
+import itertools
+import math
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from divulge.errors import DivulgeError
@@ -12,7 +15,7 @@ from divulge.releasing.column import Release
 from divulge.releasing.planning.assumed import Assumed
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.records.ran.oracle import FrequencyOracle
-from divulge.releasing.reports.hashing import KEY
+from divulge.releasing.reports.hashing import KEY, combined
 
 PREFIXES = "prefix-extension"
 """The protocol by which frequent texts are found without a list."""
@@ -23,14 +26,16 @@ def oracle_for(choice: Release) -> FrequencyOracle:
 
     Its values are those that are listed, or that a prior has; without either any text goes through local hashing.
     """
-    name, (column,) = str(choice.protocol), choice.columns
+    name, columns = str(choice.protocol), choice.columns
     assumed = assumed_of(choice)
     if name == PREFIXES:
         _refuse_beside_prefixes(choice)
+    if len(columns) > 1 and choice.prior is not None:
+        raise DivulgeError.of("prior", "be left out where several columns are one report", "it", "given")
     answers = Answers.of(choice)
     values: Labels | None = None
     if answers is not None:
-        values = answers.listed[column]
+        values = combinations([answers.listed[column] for column in columns])
     elif assumed.prior is not None:
         values = tuple(str(text_of(label)) for label in assumed.prior.secrets)
     elif name not in ("auto", "local-hashing", PREFIXES):
@@ -46,7 +51,7 @@ def oracle_for(choice: Release) -> FrequencyOracle:
     elif assumed.prior is not None and values is not None:
         assumed = assumed.aligned(values, "the list of answers")
     protocol = fitted(name, values, choice.kept, assumed.prior, choice.prefixes)
-    made = FrequencyOracle.of(column, protocol, assumed, secrets.token_bytes(KEY) if protocol.of_text else b"")
+    made = FrequencyOracle.of(columns, protocol, assumed, secrets.token_bytes(KEY) if protocol.of_text else b"")
     for guarantee in choice.kept:
         _require(guarantee, made)
     return made
@@ -58,7 +63,7 @@ def oracle_given(column: str, protocol: Protocol, assumed: Assumed) -> Frequency
         raise DivulgeError.of("mechanism", "draw reports", "it", "subset-selection, whose reports are sets",
                               "projective is as good, and its reports have log2 K bits.")  # fmt: skip
     known = assumed if protocol.of_text else assumed.aligned(protocol.values, "the protocol")
-    return FrequencyOracle.of(column, protocol, known, secrets.token_bytes(KEY) if protocol.of_text else b"")
+    return FrequencyOracle.of((column,), protocol, known, secrets.token_bytes(KEY) if protocol.of_text else b"")
 
 
 def names_of(choice: Release) -> tuple[str, ...]:
@@ -72,8 +77,29 @@ def names_of(choice: Release) -> tuple[str, ...]:
     return tuple(str(choice.protocol).split(","))
 
 
+MOST_COMBINED = 1 << 20
+"""So many combinations of listed answers are one list: 60 megabytes of text in a receipt."""
+
+
+def combinations(lists: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+    """Return the answers of one column, or all combinations of those of several, as reports of several name them.
+
+    Examples
+    --------
+    >>> combinations([["a", "b"]]), combinations([["a", "b"], ["1"]])
+    (('a', 'b'), ('["a","1"]', '["b","1"]'))
+    """
+    count = math.prod(map(len, lists))
+    if len(lists) > 1 and count > MOST_COMBINED:
+        raise DivulgeError.of("values", f"have at most {MOST_COMBINED:,} combinations", "their number", f"{count:,}",
+                              "without lists any texts go through local hashing.")  # fmt: skip
+    return tuple(lists[0]) if len(lists) == 1 else tuple(map(combined, itertools.product(*lists)))
+
+
 def _refuse_beside_prefixes(choice: Release) -> None:
-    """Refuse what reports of prefixes do not know: a list, a prior, and one report in many rows."""
+    """Refuse what reports of prefixes do not know: a list, a prior, one report in many rows or of several columns."""
+    if len(choice.columns) > 1:
+        raise DivulgeError.of("column", f"be one with {PREFIXES}", "their number", str(len(choice.columns)))
     for name, value in (("values", choice.values), ("prior", choice.prior)):
         if value is not None:
             raise DivulgeError.of(name, f"be left out with {PREFIXES}, which any text goes through", "it", "given",

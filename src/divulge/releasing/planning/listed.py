@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from divulge.files.tables.values import values_of
 from divulge.model.labels import key_of, label_of, text_of
 from divulge.model.metrics.metric import Metric
 from divulge.releasing.column import Release
-from divulge.releasing.drawing.coding import Alphabet, components, dictionary_of, finder
+from divulge.releasing.drawing.coding import Alphabet, Encoded, components, dictionary_of, finder
 
 LINES = {".txt", ".list"}
 """Endings of files that list one value a line."""
@@ -134,15 +135,25 @@ class Answers:
     def _replaced(self, name: str, array: Any, kind: Any) -> Any:
         """Return an array with each value as the listed answer that it is."""
         pa = require("pyarrow", "tables")
-        listed, other = self.listed[name], self.others[name]
-        values, where, _ = dictionary_of(array)
-        find, places = finder(listed), {text: i for i, text in enumerate(listed)}
-        none = places[other] if self.null_as is None else places.get(self.null_as, len(listed))
-        codes = np.array([places[other] if (i := find(label_of(v))) is None else i for v in values] + [none])
-        typed = Alphabet(listed).arrow_values(array.type).cast(kind)
-        picked = codes[where]
-        indices = pa.array(picked.astype(np.int32), mask=picked == len(listed))
+        listed, picked, _ = self.encoded(name, dictionary_of(array))
+        typed = Alphabet(self.listed[name]).arrow_values(array.type).cast(kind)
+        indices = pa.array(picked, mask=picked == len(listed))
         return pa.DictionaryArray.from_arrays(indices, typed) if pa.types.is_string(kind) else typed.take(indices)
+
+    @cached_property
+    def _finders(self) -> dict[str, Callable[[Hashable], int | None]]:
+        """What finds a value in the list of each column, made once and not for every batch."""
+        return {name: finder(several) for name, several in self.listed.items()}
+
+    def encoded(self, name: str, given: Encoded) -> Encoded:
+        """Return the rows of a column as listed answers: what is not listed, or missing, as what it counts as."""
+        values, where, _ = given
+        listed, find = self.listed[name], self._finders[name]
+        other = listed.index(self.others[name])
+        none = other if self.null_as is None else next((i for i, x in enumerate(listed) if x == self.null_as), -1)
+        codes = [other if (i := find(label_of(value))) is None else i for value in values]
+        found = np.array([*codes, len(listed) if none < 0 else none], dtype=np.int32)[where]
+        return list(listed), found, int((found == len(listed)).sum())
 
     def completed(self, counts: Mapping[Hashable, int], schema: Any) -> dict[Hashable, int]:
         """Return counts with every answer, or combination of several columns', that could be there."""

@@ -1,6 +1,6 @@
 """One release in detail: which columns pass through which mechanism, and what a batch of rows becomes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -142,6 +142,8 @@ class Plan:
         Columns of text that arrive, and go out, as dictionaries.
     renamed : mapping
         The names under which the protected columns go out.
+    listed : function of (column, its values), optional
+        What values of protected columns count as, where the rows do not come as listed answers already.
     """
 
     parts: "tuple[AnyPart, ...]"
@@ -149,6 +151,7 @@ class Plan:
     kept: tuple[str, ...] | None = None
     coded: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    listed: Callable[[str, Encoded], Encoded] | None = None
 
     def __post_init__(self) -> None:
         names = [one.name for several in self._fields.values() for one in several]
@@ -199,7 +202,10 @@ class Plan:
 
     def encoded(self, batch: Any) -> dict[str, Encoded]:
         """Return the protected columns as the values they hold and positions among these."""
-        return {name: dictionary_of(batch.column(name)) for name in self.protected}
+        found = {name: dictionary_of(batch.column(name)) for name in self.protected}
+        if self.listed is None:
+            return found
+        return {name: self.listed(name, one) for name, one in found.items()}
 
     def secrets(self, columns: Mapping[str, Encoded], faults: Faults) -> list[Coded]:
         """Return the positions of the secrets for each part; count what has none."""
@@ -217,6 +223,6 @@ class Plan:
         pa = require("pyarrow", "tables")
         columns = {name: [batch.column(name)] for name in self.untouched}
         for part, drawn in zip(self.parts, outcomes, strict=True):
-            fields = [self._fields[name][0] for name in part.columns]
+            fields = [one for name in part.columns for one in self._fields[name][:1]]
             columns |= dict(zip(part.columns, part.arrays(drawn, fields), strict=True))
         return pa.record_batch([one for name in self.columns for one in columns[name]], schema=self.schema)

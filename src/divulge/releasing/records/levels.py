@@ -150,8 +150,9 @@ def refuse_levels(one: Any) -> None:
 def _refuse_names(receipt: Any) -> None:
     """Refuse names of columns that went out twice, and columns that went out as they are without a word of it."""
     released = receipt.released_as or receipt.columns
-    if len(released) != len(receipt.columns):
-        raise contradiction("the number of names of released columns", len(released), len(receipt.columns))
+    wanted = sum(len(receipt.names_of(one)) for one in receipt.mechanisms)
+    if len(released) != wanted:
+        raise contradiction("the number of names of released columns", len(released), wanted)
     names = [*released, *receipt.untouched]
     if len(set(names)) < len(names):
         raise DivulgeError("must name each column that went out once; one is there twice.")

@@ -196,7 +196,8 @@ class Receipt(Record):
         ('answer_perturbed',)
         """
         names = dict(zip(self.columns, self.released_as, strict=False))
-        return tuple(names.get(name, name) for name in mechanism.columns)
+        found = tuple(names.get(name, name) for name in mechanism.columns)
+        return found[:1] if isinstance(mechanism, FrequencyOracle) else found  # a report is about all of its columns
 
     def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
         """Return the receipt as JSON holds it; with `keeper` also what only the keeper of the source may know.

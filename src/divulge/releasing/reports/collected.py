@@ -1,7 +1,9 @@
 """Frequencies behind a column that went out as reports: the released table, in a stream, by its receipt."""
 
+import json
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,13 @@ from divulge.model.labels import label_of
 from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.estimating.estimate import doubts
+from divulge.releasing.planning.collecting import combinations
 from divulge.releasing.planning.listed import read_values
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.receipt import Receipt
 from divulge.releasing.reports.decoding import Decoder
 from divulge.releasing.reports.extension import PrefixDecoder, decoder_of
+from divulge.releasing.reports.hashing import combined
 from divulge.releasing.reports.part import read_reports, report_columns
 
 MOST_GROUPS = 1 << 27
@@ -37,7 +41,9 @@ def collected_frequencies(
 ) -> Any:
     """Return the Frequencies of a released table, or {value of `by`: Frequencies}."""
     if isinstance(values, (str, os.PathLike, Mapping)):
-        values = _listed(values, oracle.columns[0])
+        values = _listed(values, oracle.columns)
+    elif values is not None and len(oracle.columns) > 1:
+        values = [combined(_whole(one, len(oracle.columns))) for one in values]
     source = opened_by(released, engine)
     protocol, (name,) = oracle.protocol, receipt.names_of(oracle)
     columns = report_columns(protocol, name)
@@ -60,15 +66,31 @@ def collected_frequencies(
         label: one.frequencies(top, confidence, simultaneous, len(groups), squares, group=label, doubts=said)
         for label, one in groups.items()
     }
+    if len(oracle.columns) > 1:
+        found = {label: replace(one, values=tuple(map(_parts, one.values))) for label, one in found.items()}
     return found if by else found[None]
 
 
-def _listed(values: Any, column: str) -> Any:
-    """Return the candidates of a column."""
-    found = read_values(values, column)
-    if column not in found:
-        raise DivulgeError.of("values", f"list the candidates of column {column!r}", "they", "not listed")
-    return found[column]
+def _listed(values: Any, columns: Sequence[str]) -> Any:
+    """Return the candidates of a column, or all combinations of those of several."""
+    found = read_values(values, columns[0] if len(columns) == 1 else None)
+    for column in columns:
+        if column not in found:
+            raise DivulgeError.of("values", f"list the candidates of column {column!r}", "they", "not listed")
+    return combinations([found[column] for column in columns])
+
+
+def _whole(value: Any, columns: int) -> Sequence[Hashable]:
+    """Return a combination that is asked for; refuse what is none."""
+    if not (isinstance(value, (tuple, list)) and len(value) == columns):
+        raise DivulgeError.of("values", f"be combinations of {columns} parts, one a column", "one", "something else",
+                              "or give the answers of each: {column: [...]}.")  # fmt: skip
+    return value
+
+
+def _parts(text: Any) -> Hashable:
+    """Return the texts of a combination."""
+    return tuple(json.loads(text))
 
 
 def opened_by(released: Any, engine: Any) -> Any:

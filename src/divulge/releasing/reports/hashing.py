@@ -8,6 +8,7 @@ chance of 6 in 10^8.
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -37,6 +38,17 @@ SEED = 3
 
 UNEVEN = 2.0**-31
 """By how much the chance of a bucket may differ from 1/g: 2^32 hashes are divided among g buckets."""
+
+
+def combined(values: Sequence[Hashable]) -> str:
+    """Return values of several columns as one text: the JSON list of their texts, without blanks.
+
+    Examples
+    --------
+    >>> combined(["a", 1, "é"])
+    '["a","1","é"]'
+    """
+    return json.dumps([text_of(value) for value in values], ensure_ascii=False, separators=(",", ":"))
 
 
 def digests(values: Iterable[Hashable], key: bytes) -> np.ndarray:

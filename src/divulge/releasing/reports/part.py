@@ -13,9 +13,10 @@ from divulge.model.labels import text_of
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets.prefixes import Prefixes, written
 from divulge.releasing.drawing.coding import DRAWN, MISSING, Coded, Encoded, Secrets
+from divulge.releasing.estimating.contingency import merged_by, packed
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.reports.drawing import drawn
-from divulge.releasing.reports.hashing import SEED, digests, prefix_digests, words_of
+from divulge.releasing.reports.hashing import SEED, combined, digests, prefix_digests, words_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +47,10 @@ class ReportPart:
 
     def coded(self, columns: Mapping[str, Encoded]) -> Coded:
         """Return the value of each row as its position, or digest; negative where it has none."""
+        encoded = _together([columns[name] for name in self.columns], self.null_as)
         if self.secrets is not None:
-            return self.secrets.coded([columns[name] for name in self.columns])
-        values, where, missing = columns[self.columns[0]]
+            return self.secrets.coded([encoded])
+        values, where, missing = encoded
         found = self._digested([text_of(value) for value in values])
         if missing:
             null = self._digested([text_of("" if self.null_as is None else self.null_as)])
@@ -69,14 +71,33 @@ class ReportPart:
         """Return the Arrow fields of the reports, for the field they replace and its name in the output."""
         pa = require("pyarrow", "tables")
         kind = pa.string() if is_bits(self.mechanism.protocol) else pa.int64()
-        return [[pa.field(one, kind, metadata=DRAWN) for one in report_columns(self.mechanism.protocol, names[0])]]
+        own = [pa.field(one, kind, metadata=DRAWN) for one in report_columns(self.mechanism.protocol, names[0])]
+        return [own, *([] for _ in names[1:])]
 
     def arrays(self, drawn: np.ndarray, fields: Sequence[Any]) -> list[list[Any]]:
         """Return the columns of the reports."""
         pa = require("pyarrow", "tables")
-        if is_bits(self.mechanism.protocol):
-            return [[_as_hex(drawn)]]
-        return [[pa.array(np.ascontiguousarray(drawn[:, j])) for j in range(drawn.shape[1])]]
+        bits = is_bits(self.mechanism.protocol)
+        own = [_as_hex(drawn)] if bits else [pa.array(np.ascontiguousarray(part)) for part in drawn.T]
+        return [own, *([] for _ in self.columns[1:])]
+
+
+def _together(columns: Sequence[Encoded], null_as: Any) -> Encoded:
+    """Return the combinations of several columns as one column of text; missing where one is that has no label."""
+    if len(columns) == 1:
+        return columns[0]
+    sizes = [len(values) + 1 for values, _, _ in columns]
+    first, where, _ = merged_by(packed([indices for _, indices, _ in columns], sizes), np.ones(len(columns[0][1])))
+    places = [indices[first] for _, indices, _ in columns]
+    there = np.arange(len(first))
+    if null_as is None:
+        there = there[np.all([place < size - 1 for place, size in zip(places, sizes, strict=True)], axis=0)]
+    labels = [[*values, null_as] for values, _, _ in columns]
+    texts = [combined([own[place[i]] for own, place in zip(labels, places, strict=True)]) for i in there.tolist()]
+    order = np.full(len(first), len(texts), dtype=np.int32)
+    order[there] = np.arange(len(there))
+    found = order[where]
+    return texts, found, int((found == len(texts)).sum())
 
 
 def is_bits(protocol: Protocol) -> bool:

@@ -156,7 +156,8 @@ def book_column(receipt: Receipt, oracle: FrequencyOracle, voice: Voice) -> dict
     """Return what the codebook for programs says of a column of reports."""
     protocol, (name,) = oracle.protocol, receipt.names_of(oracle)
     table = receipt.output or "TABLE"
-    more = " --values CANDIDATES.txt" if protocol.of_text and not isinstance(protocol.sets, Prefixes) else ""
+    listed = "CANDIDATES.txt" if len(oracle.columns) == 1 else "CANDIDATES.json"
+    more = f" --values {listed}" if protocol.of_text and not isinstance(protocol.sets, Prefixes) else ""
     return {
         "names": report_columns(protocol, name),
         "about": list(oracle.columns),
@@ -179,6 +180,8 @@ def book_texts(receipt: Receipt, oracle: FrequencyOracle, voice: Voice) -> list[
     """Return what the codebook for readers says of a column of reports."""
     protocol, (name,) = oracle.protocol, receipt.names_of(oracle)
     said = [voice.say("book_reports", columns=voice.listed(list(oracle.columns)), protocol=protocol.name)]
+    if len(oracle.columns) > 1:
+        said.append(voice.say("book_report_together"))
     said.append(voice.say("book_report_columns", columns=voice.listed(report_columns(protocol, name))))
     searched = "book_report_prefixes" if isinstance(protocol.sets, Prefixes) else "book_report_candidates"
     return [*said, *([voice.say(searched)] if protocol.of_text else [])]

@@ -50,11 +50,12 @@ def family(protocol: Protocol) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FrequencyOracle(Ran):
-    """A protocol and the column it was run on: each row became a report.
+    """A protocol and the column it was run on, or columns of which a report is about the combination.
 
     Attributes
     ----------
-    columns : tuple of one str
+    columns : tuple of str
+        Of several the values of the protocol are JSON lists of their texts.
     protocol : Protocol
     assumed : Assumed
         A public prior, or none: then nothing but ldp is promised, which bounds pml and pmc under every prior.
@@ -74,9 +75,9 @@ class FrequencyOracle(Ran):
     person: str | None = None
 
     @classmethod
-    def of(cls, column: str, protocol: Protocol, assumed: Assumed, key: bytes = b"") -> "FrequencyOracle":
-        """Return the protocol on a column with its levels."""
-        return cls((column,), protocol, assumed, protocol_levels(protocol, assumed), key)
+    def of(cls, columns: tuple[str, ...], protocol: Protocol, assumed: Assumed, key: bytes = b"") -> "FrequencyOracle":
+        """Return the protocol on a column, or on the combinations of several, with its levels."""
+        return cls(columns, protocol, assumed, protocol_levels(protocol, assumed), key)
 
     @property
     def name(self) -> str:

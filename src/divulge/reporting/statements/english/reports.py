@@ -49,6 +49,7 @@ REPORTS: dict[str, str] = {
     "reports_bits_source": "Under the public source that was assumed it tells at most {bits} bits on average.",
     "book_reports":
         "Reports about answers to {columns}, drawn by chance with the protocol {protocol}. No entry is an answer.",
+    "book_report_together": "An answer is the combination of all of these columns, as a JSON list of their texts.",
     "book_report_columns": "The columns of a report: {columns}.",
     "book_report_formula":
         "share of a true answer = (share of reports that support it - q) / (p - q), with p and q as in the codebook "
