@@ -39,7 +39,7 @@ def test_names_and_statistics_add_up_to_what_was_asked(person: str | None) -> No
     asked = [dv.Mean("age", (0, 90), by=("town", "sex"))]
     whose = {"per_row": True} if person is None else {"person": person, "rows_per_person": 2}
     made = publication.task(publication.Publish(statistics=asked, guarantee="adp=4:1e-6", **whose))
-    ready = publication.with_names(publication.ready(made, table, "local"))
+    ready = publication.resolved(publication.ready(made, table, "local"))
     assert [name for name, _ in ready.names] == ["town", "sex"]
     unit = Unit(person, 2 if person else 1)
     kept = [Threshold.of(one.scale, one.least, unit) for _, one in ready.names]

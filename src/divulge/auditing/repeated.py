@@ -93,7 +93,7 @@ def _runs(request: Publish, table: Any, neighbor: Any, times: int) -> Any:
     if asked.values_from_data:
         raise DivulgeError.of("values", "be listed, the same for both tables", "values_from_data", "True")
     plans = [ready(asked, one, request.engine) for one in (table, neighbor)]
-    if plans[0].plan.queries != plans[1].plan.queries or plans[0].threshold is not None or plans[0].names:
+    if plans[0].plan.queries != plans[1].plan.queries or plans[0].threshold is not None or plans[0].pending:
         raise DivulgeError.of("neighbor", "give the same queries as the table", "it", "of another kind")
     queries, noises = plans[0].plan.queries, plans[0].noise.noises
     if any(query.kind == "ranks" for query in queries):

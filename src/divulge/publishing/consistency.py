@@ -13,15 +13,15 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.guarantees.kinds.loss import ADP
 from divulge.model.entries import rational
-from divulge.publishing.counting.naming import rest_of
+from divulge.publishing.counting.naming import Spent, rest_of
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold
 from divulge.publishing.noising.composed import adp_epsilon
 from divulge.publishing.noising.estimates import draws_of
-from divulge.publishing.noising.families import FAMILIES, Laplace, Noise
+from divulge.publishing.noising.families import FAMILIES, Laplace, Noise, above
 from divulge.publishing.noising.leakage import RecordPrior, concentration, largest_loss, leakages, loss_of
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.queries import Query, Unit
-from divulge.publishing.remarks import of_bounds, of_names, of_unit
+from divulge.publishing.remarks import of_bounds, of_chosen, of_fill, of_names, of_unit
 from divulge.releasing.records.levels import ROUNDING, contradiction, near
 
 _STATED = 1e-3
@@ -32,7 +32,7 @@ _CHOICES = 3
 
 
 _DECIDED = {"note_rows", "note_person", "note_added", "note_replaced", "note_threshold", "note_independent",
-            "note_groups_per_person", "note_keys", "note_rows_per_group"}  # fmt: skip
+            "note_groups_per_person", "note_keys", "note_rows_per_group", "note_chosen"}  # fmt: skip
 """Notes that stand where the numbers say so, and nowhere else."""
 
 
@@ -45,6 +45,8 @@ def refuse_contradictions(found: Any) -> None:
     if given["noun"] != unit.noun:
         raise contradiction("the unit that is protected", given["noun"], unit.noun)
     asked = [one for one in found.queries if one["kind"] != "keys"]
+    bins = [one for one in asked if one["kind"] == "bins"]
+    slack = list(found.guarantees) == ["adp"] and bool(bins)
     noises = [_family(one["family"])(float(one["scale"])) for one in asked]
     queries = [_query(one, noise, unit) for one, noise in zip(asked, noises, strict=True)]
     shown = [one for one in asked if "threshold" in one]
@@ -53,7 +55,7 @@ def refuse_contradictions(found: Any) -> None:
     else:
         for one, query, noise in zip(asked, queries, noises, strict=True):
             _refuse_loss(one, query, noise, unit)
-        if names:
+        if names or (slack and found.loss == math.inf):
             _refuse_names(found, names, queries, noises, unit)
         else:
             _refuse_levels(found, queries, noises, unit)
@@ -79,11 +81,13 @@ def _query(one: Mapping[str, Any], noise: Noise, unit: Unit) -> Query:
         alone = "at" in one and cells == 1
         low = int(one.get("low", 0 if alone else 1))
         return Query("rows", tuple(one["by"]), (cells,), one["column"], low, only=one.get("at"))
+    if kind == "bins":
+        return Query("bins", (), (cells,), one["column"], low=0)
     if kind in ("values", "squares", "cut"):
         low, high = int(one.get("low", 0)), int(one.get("high", 1))
         return Query(kind, tuple(one["by"]), (cells,), one["column"], low, high)
     if kind != "ranks":
-        raise contradiction("a kind of query", kind, "rows, people, values, squares, cut or ranks")
+        raise contradiction("a kind of query", kind, "rows, people, values, squares, cut, bins or ranks")
     p = rational(one["at"])
     if not 0 < p < 1:
         raise contradiction("the probability of a quantile", one["at"], "between 0 and 1")
@@ -179,7 +183,11 @@ def _refuse_names(
         raise contradiction("what is promised of values that were named", ", ".join(found.guarantees), "adp")
     if any(one["family"] != Laplace.name or one["loss"] != "inf" or "threshold" not in one for one in names):
         raise contradiction("the noise by which values were named", "of another kind", "laplace, with a threshold")
-    kept = [Threshold.of(float(one["scale"]), int(one["threshold"]), unit) for one in names]
+    kept: list[Any] = [Threshold.of(float(one["scale"]), int(one["threshold"]), unit) for one in names]
+    pairs = list(zip(queries, noises, strict=True))
+    kept += [Spent(above(Fraction(loss_of(query, noise, unit)))) for query, noise in pairs if query.kind == "bins"]
+    queries = [query for query, _ in pairs if query.kind != "bins"]
+    noises = [noise for query, noise in pairs if query.kind != "bins"]
     stated = ADP(*(float(found.guarantees["adp"][name]) for name in ("epsilon", "delta")))
     left = rest_of(stated, kept).values()
     least = adp_epsilon(tuple(queries), tuple(noises), unit, float(left["delta"]))
@@ -190,9 +198,10 @@ def _refuse_names(
 def _refuse_widths(found: Any, asked: list[Mapping[str, Any]], queries: list[Query], noises: list[Noise]) -> None:
     """Refuse half-widths that are not the least ones at the level, all together."""
     shown = any("threshold" in one for one in asked)
-    miss = each(found.level, MOST_VALUES if shown else draws_of(queries, noises))
+    pairs = [pair for pair in zip(queries, noises, strict=True) if pair[0].kind != "bins"]
+    miss = each(found.level, MOST_VALUES if shown else draws_of(*map(list, zip(*pairs, strict=True))))
     for one, query, noise in zip(asked, queries, noises, strict=True):
-        if query.kind != "ranks" and noise.scale:
+        if query.kind not in ("ranks", "bins") and noise.scale:
             least, most = (half_width(noise, miss * (1 + sign * ROUNDING)) for sign in (1, -1))
             if "half_width" not in one or not least <= float(one["half_width"]) <= most:
                 raise contradiction("the half-width of an interval", one.get("half_width", "missing"), most)
@@ -205,6 +214,9 @@ def _refuse_notes(found: Any, unit: Unit) -> None:
     cut = {of_bounds(one["column"], one["bounds"], one["step"], counted) for one in found.queries if "bounds" in one}
     if cut != {note for note in found.notes if note.name in ("note_cut", "note_cut_told")}:
         raise DivulgeError("must say in its notes what its numbers say; one about bounds is missing, or says more.")
+    filled = {of_fill(one["column"], float(one["fill"])) for one in found.queries if "fill" in one}
+    if filled != {note for note in found.notes if note.name == "note_fill"}:
+        raise DivulgeError("must say in its notes what its numbers say; one about missing numbers does not.")
     wanted = {note.name: note.values for note in of_unit(unit)}
     if "note_left_out" not in said:  # in older receipts
         wanted.pop("note_left_out", None)
@@ -214,13 +226,16 @@ def _refuse_notes(found: Any, unit: Unit) -> None:
     names = [one for one in found.queries if one["kind"] == "keys"]
     if names:
         wanted["note_keys"] = dict(of_names([one["column"] for one in names], names[0]["threshold"]).values)
+    chosen = [one["column"] for one in found.queries if one["kind"] == "bins"]
+    if chosen:
+        wanted["note_chosen"] = dict(of_chosen(chosen).values)
     if found.others == "independent":
         wanted["note_independent"] = {}
     clamped = sorted(
         {
             one["column"]
             for one in found.queries
-            if one["kind"] not in ("rows", "people", "keys") and "bounds" not in one
+            if one["kind"] not in ("rows", "people", "keys", "bins") and "bounds" not in one
         }
     )
     wanted |= {"note_clamped": {"columns": clamped}} if clamped else {}

@@ -28,6 +28,12 @@ SENTENCES: dict[str, str] = {
         "Values of {columns} were not listed beforehand: those with a noisy count of {least} or more are named, and "
         "all others are counted together. Naming them takes a part of what is promised. That a value is not named does "
         "not mean that nobody has it.",
+    "note_chosen":
+        "The bounds of {columns} were not known beforehand: they were chosen from the table, by counts of the numbers "
+        "between 0, 1, 2, 5, 10 and so on, with noise. Choosing them takes a part of what is promised.",
+    "note_fill":
+        "A row without a number of {columns} counts as if it had {value}: sums, means, variances and quantiles are "
+        "about all rows.",
     "note_listed":
         "The values that group were listed beforehand; combinations that nobody has are there as well.",
     "note_taken":

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.labels import text_of
 from divulge.model.shown import printable_json
+from divulge.publishing.counting.bounds import Bounds, drawn_bounds, to_choose
 from divulge.publishing.counting.categories import MOST_CELLS, record_prior, require_listed
 from divulge.publishing.counting.engines import counted, values_in
 from divulge.publishing.counting.groups import Categories, label_of_missing
@@ -22,10 +23,10 @@ from divulge.publishing.counting.naming import naming, rest_of
 from divulge.publishing.counting.tables import Table, table_of
 from divulge.publishing.counting.unknown import MOST_VALUES, Threshold, named, occurring, published
 from divulge.publishing.noising.aims import aimed
-from divulge.publishing.noising.calibration import Calibration, Need, calibrated, require_range
+from divulge.publishing.noising.calibration import Calibration, Need, calibrated, require_range, weights_of
 from divulge.publishing.noising.estimates import Drawn, Estimates, drawn, draws_of, estimates
-from divulge.publishing.noising.families import Laplace
-from divulge.publishing.noising.leakage import RecordPrior, concentration, loss_of
+from divulge.publishing.noising.families import Laplace, Noise
+from divulge.publishing.noising.leakage import RecordPrior, concentration, largest_loss, loss_of
 from divulge.publishing.noising.noise import each, half_width
 from divulge.publishing.notes import Note
 from divulge.publishing.published import LEADING, NO_INFORMATION, NUMBERS, TRAILING, Published, promise
@@ -33,6 +34,7 @@ from divulge.publishing.queries import Neighbors, Plan, Query, Unit, plan_of
 from divulge.publishing.remarks import notes_of, surprises
 from divulge.publishing.request import Publish
 from divulge.publishing.statistics import (
+    AUTO,
     Count,
     Cut,
     Numeric,
@@ -41,6 +43,7 @@ from divulge.publishing.statistics import (
     Quantiles,
     Reach,
     Statistic,
+    as_fills,
     as_reaches,
 )
 from divulge.releasing.engine import Progress
@@ -78,6 +81,7 @@ class Task:
     consistent: bool
     tell_cut: bool = False
     interval: tuple[Reach, ...] = ()
+    fill: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -126,8 +130,12 @@ def task(asked: Publish) -> Task:
     made = Task(
         (*asked.statistics, *cuts), kept, unit, None, listed,
         asked.values_from_data, asked.null_as, asked.no_other, asked.noise, asked.split, float(level), asked.others,
-        asked.non_negative, asked.whole, asked.consistent, asked.tell_cut, reaches,
+        asked.non_negative, asked.whole, asked.consistent, asked.tell_cut, reaches, as_fills(asked.fill),
     )  # fmt: skip
+    _require_fills(made)
+    if reaches and any(isinstance(one, Numeric) and one.bounds == AUTO for one in made.statistics):
+        raise DivulgeError.of("bounds", "be given with an interval", "they", repr(AUTO),
+                              "how far off a sum is depends on its bounds.")  # fmt: skip
     if person is None and any(isinstance(one, People) for one in asked.statistics):
         raise DivulgeError.of(
             "person", "name the column that says whose row it is where people are counted", "it", "absent",
@@ -137,6 +145,16 @@ def task(asked: Publish) -> Task:
         raise DivulgeError.of("person", "be a column that no statistic reads", "it", repr(person))
     prior = asked.record_prior
     return made if prior is None else replace(made, prior=record_prior(prior, made.by))
+
+
+def _require_fills(asked: Task) -> None:
+    """Refuse what missing numbers count as where no statistic of the column is asked for, or it is no whole step."""
+    steps = {one.column: one.step or Fraction(1) for one in asked.statistics if isinstance(one, Numeric)}
+    for column, value in asked.fill.items():
+        if column not in steps:
+            raise DivulgeError.of("fill", "name columns of numbers that are asked for", "one", repr(column)[:60])
+        if (value / steps[column]).denominator != 1:
+            raise DivulgeError.of("fill", "be a whole multiple of the step", "the step", f"{float(steps[column]):g}")
 
 
 def _cuts(statistics: Sequence[Statistic]) -> tuple[Statistic, ...]:
@@ -174,11 +192,30 @@ class Ready:
     """Where no values were listed: counts show themselves from so many on."""
     names: tuple[tuple[str, Threshold], ...] = ()
     """Columns that group without a list, each with the count from which its values are named."""
+    bounds: tuple[Bounds, ...] = ()
+    """Columns of numbers whose bounds are chosen with noise."""
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether values are still to be named, with noise: there are no queries before."""
+        return bool(self.names) and not self.plan.queries
 
     @property
     def pending(self) -> bool:
-        """Whether values are still to be named, with noise: there are no queries before."""
-        return bool(self.names) and not self.plan.queries
+        """Whether something is still to be drawn on which the queries depend."""
+        return self.unnamed or any(one.ends is None for one in self.bounds)
+
+    @property
+    def drawn_before(self) -> tuple[tuple[Query, Noise], ...]:
+        """The histograms from which bounds are chosen, with their noise."""
+        return tuple((one.query, one.noise) for one in self.bounds)
+
+    @property
+    def shares(self) -> list[float]:
+        """The share of each query in the total; what no record changes has any."""
+        family = type(self.noise.noises[0])
+        split = Need(self.plan.parts) if self.task.split == "need" else self.task.split
+        return [share or 1.0 for share in weights_of(self.plan.queries, self.task.unit, family, split)]
 
     @property
     def served(self) -> list[tuple[Statistic, tuple[int, ...]]]:
@@ -189,7 +226,7 @@ class Ready:
     def notes(self) -> tuple[Note, ...]:
         """What a reader has to know."""
         least = None if self.threshold is None else self.threshold.least
-        said = notes_of(self.task, dict(self.values), self.plan, least, dict(self.names))
+        said = notes_of(self.task, dict(self.values), self.plan, least, dict(self.names), self.bounds)
         return (*said, *_of_interval(self.task.interval, self.noise.guarantees))
 
 
@@ -207,22 +244,34 @@ def ready(asked: Task, source: Any, engine: Any, progress: Progress | None = Non
     table = table_of(source, engine, progress)
     person = [] if asked.unit.person is None else [asked.unit.person]
     table.source.require_values([*asked.columns, *person])
+    bounds = to_choose(asked.statistics, asked.guarantees, asked.unit, asked.prior, asked.noise, asked.fill)
     unlisted = [name for name in asked.by if name not in asked.values]
     if unlisted and not asked.values_from_data and _can_show_themselves(asked):
         return _unlisted(asked, table)
     if unlisted and not asked.values_from_data and _can_be_named(asked):
-        return _unnamed(asked, table, unlisted)
+        return _unnamed(asked, table, unlisted, bounds)
+    return listed(asked, table, _known(asked, table), bounds=bounds)
+
+
+def _known(asked: Task, table: Table) -> dict[str, list[Hashable]]:
+    """Return the values of each column that groups; refuse one without a list."""
     known = {name: list(values) for name, values in asked.values.items()}
     if asked.values_from_data:
         known = values_in(table, asked.by, asked.null_as)
     require_listed(asked.by, known)
-    return listed(asked, table, known)
+    return known
 
 
 def listed(
-    asked: Task, table: Table, known: Mapping[str, Sequence[Hashable]], names: tuple[tuple[str, Threshold], ...] = ()
-) -> Ready:
-    """Return the request over listed values; of columns in `names` they were listed by noise, which was paid for."""
+    asked: Task, table: Table, known: Mapping[str, Sequence[Hashable]], names: tuple[tuple[str, Threshold], ...] = (),
+    bounds: tuple[Bounds, ...] = (),
+) -> Ready:  # fmt: skip
+    """Return the request over listed values; of columns in `names` they were listed by noise, which was paid for.
+
+    Before bounds are drawn others stand for them: how much is promised depends on none.
+    """
+    whole = asked
+    asked = _between(asked, bounds)
     groups = {name: _cells(asked, table, name, known[name]) for name in asked.by}
     sizes = {name: len(cells) for name, cells in groups.items()}
     cells = sum(math.prod(sizes[name] for name in one.by) for one in asked.statistics)
@@ -237,21 +286,34 @@ def listed(
     for one in numeric:
         _require_numbers(table, one)
     full = {one.column for one in numeric if asked.no_other or table.filled(one.column)}
-    plan = plan_of(asked.statistics, groups, full, asked.unit)
+    plan = plan_of(asked.statistics, groups, full, asked.unit, asked.fill)
     split = Need(plan.parts) if asked.split == "need" else asked.split
     if asked.interval:
         aim = aimed(plan, asked.unit, asked.noise, asked.level, asked.interval)
         asked, split = replace(asked, guarantees=(aim.guarantee,)), list(aim.shares)
-    guarantees = (rest_of(asked.guarantees[0], [one for _, one in names]),) if names else asked.guarantees
-    noise = calibrated(plan.queries, asked.unit, guarantees, asked.prior, asked.noise, split)
-    if names:
-        noise = replace(noise, guarantees=_with(noise.guarantees["adp"], asked.guarantees[0], names), loss=math.inf)
-    return Ready(asked, table, groups, plan, noise, names=names)
+    slack = asked.guarantees[0].kind == "adp"
+    spent: list[Any] = [*(one for _, one in names), *(bounds if slack else ())]
+    guarantees = (rest_of(asked.guarantees[0], spent),) if spent else asked.guarantees
+    before = () if slack else [(one.query, one.noise) for one in bounds]
+    noise = calibrated(plan.queries, asked.unit, guarantees, asked.prior, asked.noise, split, before)
+    if spent:
+        noise = replace(noise, guarantees=_with(noise.guarantees["adp"], asked.guarantees[0], spent), loss=math.inf)
+    return Ready(whole, table, groups, plan, noise, names=names, bounds=bounds)
 
 
-def _with(rest: Mapping[str, float], asked: Any, names: Sequence[tuple[str, Threshold]]) -> dict[str, Any]:
-    """Return what naming values and all statistics about them promise together: both add up."""
-    whole, spent = asked.values(), sum(Fraction(one.epsilon) for _, one in names)
+def _between(asked: Task, bounds: Sequence[Bounds]) -> Task:
+    """Return the request with bounds in the place of those that are chosen."""
+    found = {one.column: one.bounds for one in bounds}
+    statistics = tuple(
+        replace(one, bounds=found[one.column]) if isinstance(one, Numeric) and one.bounds == AUTO else one
+        for one in asked.statistics
+    )
+    return replace(asked, statistics=statistics)
+
+
+def _with(rest: Mapping[str, float], asked: Any, before: Sequence[Any]) -> dict[str, Any]:
+    """Return what naming values or choosing bounds, and all statistics after it, promise together: both add up."""
+    whole, spent = asked.values(), sum(Fraction(one.epsilon) for one in before)
     total = min(_up(spent + Fraction(rest["epsilon"])), float(whole["epsilon"]))
     return {"adp": {"epsilon": total, "delta": float(whole["delta"])}}
 
@@ -298,7 +360,7 @@ def _can_be_named(asked: Task) -> bool:
     return asked_for.kind == "adp" and asked_for.values()["delta"] > 0
 
 
-def _unnamed(asked: Task, table: Table, columns: Sequence[str]) -> Ready:
+def _unnamed(asked: Task, table: Table, columns: Sequence[str], bounds: tuple[Bounds, ...]) -> Ready:
     """Return the request before its values are named: what will be spent is known, and not on how many cells."""
     require_range(asked.guarantees[0])
     for one in asked.statistics:
@@ -308,15 +370,24 @@ def _unnamed(asked: Task, table: Table, columns: Sequence[str]) -> Ready:
     told = {"adp": {name: float(value) for name, value in asked.guarantees[0].values().items()}}
     plan = Plan(asked.statistics, (), ((),) * len(asked.statistics))
     return Ready(asked, table, {}, plan, Calibration((), told, math.inf, ()),
-                 names=tuple((name, threshold) for name in columns))  # fmt: skip
+                 names=tuple((name, threshold) for name in columns), bounds=bounds)  # fmt: skip
 
 
-def with_names(made: Ready) -> Ready:
-    """Return the request over the values that show themselves now."""
+def resolved(made: Ready) -> Ready:
+    """Return the request over the values that show themselves now, between bounds that are drawn now."""
+    return between_bounds(made, tuple(drawn_bounds(made.table, one, made.task.unit) for one in made.bounds))
+
+
+def between_bounds(made: Ready, bounds: tuple[Bounds, ...]) -> Ready:
+    """Return the request between bounds, over the values that show themselves now."""
     asked = made.task
+    if not made.names:
+        # what is on record was computed for noise of this family, divided like this
+        same = replace(asked, noise=type(made.noise.noises[0]).name, split=made.shares)
+        return replace(listed(same, made.table, _known(asked, made.table), bounds=bounds), task=asked)
     values = {name: list(asked.values.get(name, ())) for name in asked.by}
     values |= {name: list(named(made.table, name, asked.unit, asked.null_as, one)) for name, one in made.names}
-    return listed(asked, made.table, values, made.names)
+    return listed(asked, made.table, values, made.names, bounds)
 
 
 def _unlisted(asked: Task, table: Table) -> Ready:
@@ -350,7 +421,13 @@ def described(made: Ready, output: str | None) -> Published:
          "loss": "inf", "threshold": one.least, "serves": []}
         for name, one in made.names
     )  # fmt: skip
-    queries = named_ + tuple(
+    chosen = tuple(
+        {"kind": "bins", "column": one.column, "by": [], "cells": one.query.cells, "family": one.noise.name,
+         "scale": one.noise.scale, "loss": one.epsilon if one.epsilon < math.inf else "inf", "serves": [],
+         "step": float(one.step)}
+        for one in made.bounds
+    )  # fmt: skip
+    queries = named_ + chosen + tuple(
         {
             "kind": query.kind, "column": query.column, "by": list(query.by),
             "serves": sorted({one.kind for one, parts in made.served if place in parts}),
@@ -364,10 +441,10 @@ def described(made: Ready, output: str | None) -> Published:
         }
         for place, (query, one) in enumerate(zip(made.plan.queries, noise.noises, strict=True))
     )  # fmt: skip
-    rho = concentration(made.plan.queries, noise.noises, asked.unit, asked.unit.secrets)
+    loss, rho = _recorded(made)
     kept = Aggregate(
-        asked.columns, {"ldp": _up(noise.loss)},
-        math.inf if made.threshold or made.names else _up(rho),
+        asked.columns, {"ldp": loss},
+        math.inf if made.threshold or made.names else rho,
         None if asked.prior is None else asked.prior.least, _approximate(noise, asked.unit),
         asked.unit.person,
     )  # fmt: skip
@@ -380,6 +457,28 @@ def described(made: Ready, output: str | None) -> Published:
         others=asked.others, loss=_up(noise.loss), source=made.table.source.name, output=output, rows=None,
         columns=asked.columns, notes=made.notes, created=now(), version=__version__, aggregate=kept,
     )  # fmt: skip
+
+
+def _recorded(made: Ready) -> tuple[float, float]:
+    """Return what the ledger is told: the loss, and rho of zCDP; before bounds are drawn, no less than after that."""
+    unit, asked = made.task.unit, {one.kind: one for one in made.task.guarantees}
+    before = made.drawn_before
+    queries = [*(query for query, _ in before), *made.plan.queries]
+    noises = [*(noise for _, noise in before), *made.noise.noises]
+    loss, rho = made.noise.loss, concentration(queries, noises, unit, unit.secrets)
+    if not made.pending or made.unnamed:
+        return _up(loss), _up(rho)
+    if unit.secrets != unit.neighbors:  # how much more a replaced unit tells than one that comes depends on the bounds
+        loss = 2 * largest_loss(queries, noises, unit)
+        rho = loss**2 / 2 if isinstance(loss, Fraction) else 4 * concentration(queries, noises, unit)
+        return _up(loss) * _ROUNDED, _up(rho) * _ROUNDED
+    known = {kind: next(iter(one.values().values())) for kind, one in asked.items()}
+    return (min(_up(loss) * _ROUNDED, float(known.get("dp", math.inf))),
+            min(_up(rho) * _ROUNDED, float(known.get("zcdp", math.inf))))  # fmt: skip
+
+
+_ROUNDED = 1 + 2.0**-48
+"""Scales are rounded up to doubles, so that the same shares of a total take the same but for a few roundings."""
 
 
 def _approximate(noise: Calibration, unit: Unit) -> tuple[float, float] | None:
@@ -402,7 +501,8 @@ def _bounds(query: Query) -> dict[str, Any]:
         return {} if query.low or query.cells > 1 else {"low": query.low}  # among several cells nothing depends on it
     ends = [float((query.bottom + more) * query.step) for more in (0, query.candidates - 1)]
     added = {} if query.kind == "ranks" else {"low": query.low, "high": query.high}
-    return {"step": float(query.step), **added, "bounds": ends}
+    filled = {} if query.fill is None else {"fill": float(query.fill * query.step)}
+    return {"step": float(query.step), **added, "bounds": ends, **filled}
 
 
 def _share(query: Any, noise: Any, unit: Unit) -> Any:
@@ -416,8 +516,9 @@ def without_noise(made: Ready) -> Published:
 
     What is chosen by rank is chosen by the noise of the request.
     """
-    if made.pending:
+    if made.unnamed:
         require_listed([name for name, _ in made.names], {})
+    made = resolved(made) if made.pending else made
     noises = tuple(
         one if query.kind == "ranks" else replace(one, scale=0.0)
         for query, one in zip(made.plan.queries, made.noise.noises, strict=True)
@@ -431,7 +532,7 @@ def carried_out(
 ) -> Published:
     """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
     if made.pending:
-        more, made = described_.notes[len(made.notes) :], with_names(made)
+        more, made = described_.notes[len(made.notes) :], resolved(made)
         described_ = replace(described(made, described_.output), notes=(*made.notes, *more))
     table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made, warn)
     done = replace(described_, table=table, rows=rows, keeper=keeper)

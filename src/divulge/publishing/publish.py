@@ -87,6 +87,9 @@ def publish(
     no_other : bool
         Nobody has a value that is not listed, or a missing one, so that there are no cells for these, "other" and
         "no answer". A row that has one after all counts nowhere; nothing is refused for what a row holds.
+    fill : {column: number}, or text such as "hours:0", or several; optional
+        What a missing number of a column counts as: sums, means, variances and quantiles are then about all rows, and
+        no noise is spent on how many have a number. Told.
     tell_cut : bool
         Publish for each column with bounds how many of its numbers lie beyond them: a statistic "cut", with noise that
         is paid for.

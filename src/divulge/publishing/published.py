@@ -40,6 +40,7 @@ RECEIPT: Form = {
         "loss": level, "threshold?": (int, float), "step?": (int, float), "low?": (int, float), "high?": (int, float),
         "serves?": [("count", "people", "sum", "mean", "variance", "proportion", "quantile", "cut")],
         "at?": str, "draws?": whole, "half_width?": level, "bounds?": [(int, float)],
+        "fill?": (int, float),
     }),
     "source": str, "output": (None, str), "rows": (None, whole), "columns": [str], "told": [str], "created": str,
     "notes": [{"name": str, "*": (str, int, float, [str])}],

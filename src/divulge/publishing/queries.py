@@ -10,7 +10,7 @@ from divulge.errors import DivulgeError
 from divulge.publishing.counting.groups import Categories
 from divulge.publishing.statistics import Count, Cut, People, Proportion, Quantiles, Statistic, Sum, Variance
 
-Kind = Literal["rows", "people", "values", "squares", "ranks", "cut"]
+Kind = Literal["rows", "people", "values", "squares", "ranks", "cut", "bins"]
 
 Neighbors = Literal["replaced", "added", "either"]
 
@@ -103,8 +103,9 @@ class Query:
     Attributes
     ----------
     kind : "rows" (each adds 1), "people" (each person adds 1 to each cell with a row of theirs), "values" or "squares"
-        (of values in steps from the middle of the bounds), "cut" (each number beyond the bounds adds 1), or "ranks"
-        (quantiles: the choice among values whose score is how far their rank is from the one that is sought)
+        (of values in steps from the middle of the bounds), "cut" (each number beyond the bounds adds 1), "bins" (each
+        number adds 1 to the bin that it is in, from which bounds are chosen), or "ranks" (quantiles: the choice among
+        values whose score is how far their rank is from the one that is sought)
     by : columns that make the groups
     shape : number of values of each of them
     column : the column of values; for rows None, or the column in which a number, or the value `only`, is counted
@@ -115,6 +116,7 @@ class Query:
     draws : choices a cell, for ranks
     sharpness : the most that adding, or replacing, one row changes a score, for ranks
     candidates : how many values there are between the bounds, from `bottom` steps on, for columns of numbers
+    fill : what a missing number counts as, in steps; None where it is left out
     """
 
     kind: Kind
@@ -130,6 +132,7 @@ class Query:
     sharpness: tuple[int, int] = (1, 1)
     candidates: int = 1
     bottom: int = 0
+    fill: int | None = None
 
     @property
     def cells(self) -> int:
@@ -199,6 +202,8 @@ class Query:
         """
         replaced, several = unit.neighbors == "replaced", self.cells > 1
         k, s = unit.in_cells(self)
+        if self.kind == "bins":
+            return ((1,) * min(2 * k if replaced else k, self.cells),) if k == 1 else ()
         if k > 1 and several:
             single = s == k and self.low >= 0 and self.kind != "ranks"
             return ((self.reach,) * min(2 * k if replaced else k, self.cells),) if single else ()
@@ -239,17 +244,22 @@ class Plan:
 
 
 def plan_of(
-    statistics: Sequence[Statistic], groups: Mapping[str, Categories], full: Collection[str], unit: Unit
-) -> Plan:
+    statistics: Sequence[Statistic], groups: Mapping[str, Categories], full: Collection[str], unit: Unit,
+    fill: Mapping[str, Fraction] | None = None,
+) -> Plan:  # fmt: skip
     """Return the queries that statistics are made of; one that several need is asked once.
 
     `groups` has the cells of each column that groups, `full` the columns of which it is public that every row has a
-    number. Nothing here depends on what the table holds.
+    number, `fill` what a missing one counts as, so that every row has one. Nothing here depends on what the table
+    holds.
     """
+    filled = fill or {}
+    full = {*full, *filled}
     queries: list[Query] = []
     parts: list[tuple[int, ...]] = []
     for one in statistics:
-        wanted = _queries(one, groups, full, unit)
+        value = filled.get(str(getattr(one, "column", None)))
+        wanted = _queries(one, groups, full, unit, value)
         for query in wanted:
             if query not in queries:
                 queries.append(query)
@@ -257,7 +267,9 @@ def plan_of(
     return Plan(tuple(statistics), tuple(queries), tuple(parts))
 
 
-def _queries(one: Any, groups: Mapping[str, Categories], full: Collection[str], unit: Unit) -> list[Query]:
+def _queries(
+    one: Any, groups: Mapping[str, Categories], full: Collection[str], unit: Unit, fill: Fraction | None
+) -> list[Query]:
     shape = tuple(len(groups[name]) for name in one.by)
     least = 1 if all(groups[name].complete for name in one.by) else 0  # a row may be in none of the groups
     rows = Query("rows", one.by, shape, low=least)
@@ -271,6 +283,7 @@ def _queries(one: Any, groups: Mapping[str, Categories], full: Collection[str], 
     step = one.step or Fraction(1)
     bottom, top = one.lattice(step)
     between: dict[str, Any] = {"step": step, "bottom": bottom, "candidates": top - bottom + 1}
+    between |= {} if fill is None or isinstance(one, Cut) else {"fill": int(fill / step)}
     if isinstance(one, Cut):
         return [Query("cut", one.by, shape, one.column, low=0, **between)]
     if isinstance(one, Quantiles):

@@ -45,6 +45,28 @@ def of_bounds(column: str, bounds: Sequence[float], step: float, counted: bool =
     )
 
 
+def of_chosen(columns: Sequence[str]) -> Note:
+    """Return how the bounds of columns were chosen.
+
+    Examples
+    --------
+    >>> of_chosen(["salary"]).text[:60]
+    "The bounds of 'salary' were not known beforehand: they were "
+    """
+    return Note("note_chosen", {"columns": list(columns)})
+
+
+def of_fill(column: str, value: float) -> Note:
+    """Return what a missing number of a column counted as.
+
+    Examples
+    --------
+    >>> of_fill("hours", 0.0).text
+    "A row without a number of 'hours' counts as if it had 0: sums, means, variances and quantiles are about all rows."
+    """
+    return Note("note_fill", {"columns": [column], "value": int(value) if value.is_integer() else value})
+
+
 def of_names(columns: Sequence[str], least: int) -> Note:
     """Return how the values of columns were named.
 
@@ -72,11 +94,12 @@ def of_lists(values: Any, columns: Sequence[str]) -> list[Note]:
 
 
 def notes_of(
-    asked: Any, groups: dict[str, Categories], plan: Plan, least: int | None, names: dict[str, Any]
-) -> tuple[Note, ...]:
+    asked: Any, groups: dict[str, Categories], plan: Plan, least: int | None, names: dict[str, Any],
+    bounds: Sequence[Any] = (),
+) -> tuple[Note, ...]:  # fmt: skip
     """Return what a reader has to know; `least` is the count from which values show themselves, if they do.
 
-    `names` has the columns whose values are named from a noisy count on.
+    `names` has the columns whose values are named from a noisy count on, `bounds` those whose bounds are chosen.
     """
     said = of_unit(asked.unit)
     null = label_of_missing(asked.null_as)
@@ -93,7 +116,11 @@ def notes_of(
         said += [Note("note_other", {"columns": others, "label": [OTHER]})] if others else []
         said += [Note("note_no_answer", {"columns": gaps, "label": [null]})] if gaps else []
         said += [Note("note_no_other")] if asked.no_other else []
-    said += sorted(set(_bounds(plan)), key=lambda note: str(note.values))
+    said += [of_chosen([one.column for one in bounds])] if bounds else []
+    hidden = {one.column for one in bounds if one.ends is None}
+    cut = {note for note in _bounds(plan) if not hidden & set(note.values["columns"])}
+    said += sorted(cut, key=lambda note: str(note.values))
+    said += [of_fill(column, float(value)) for column, value in sorted(asked.fill.items())]
     said += [Note("note_missing")] if _missing(asked, plan) else []
     said += [Note("note_share")] if any(isinstance(one, Proportion) for one in plan.statistics) else []
     if any(not isinstance(one, (Count, Cut, People, Sum)) for one in plan.statistics):
@@ -104,7 +131,7 @@ def notes_of(
 
 
 def _missing(asked: Any, plan: Plan) -> bool:
-    numeric = any(isinstance(one, Numeric) for one in plan.statistics)
+    numeric = any(isinstance(one, Numeric) and one.column not in asked.fill for one in plan.statistics)
     return numeric and not asked.no_other
 
 
@@ -158,7 +185,8 @@ def surprises(asked: Any, plan: Plan, noise: Calibration, exact: Counted) -> lis
     for column, rows in exact.treated.items():
         present = exact.rows - rows["missing"]
         if rows["missing"]:
-            said.append(f"{number_of(rows['missing'], 'row')} without a number in column {column!r}: left out.")
+            treated = f"counts as {float(asked.fill[column]):g}" if column in asked.fill else "left out"
+            said.append(f"{number_of(rows['missing'], 'row')} without a number in column {column!r}: {treated}.")
         for what, done in (("cut", "cut to the bounds"), ("rounded", "rounded to whole steps")):
             if rows[what] > _SURPRISING * present:
                 said.append(f"{rows[what]:,} of {present:,} numbers of column {column!r} are {done}.")

@@ -57,6 +57,9 @@ class Publish(Request):
     )
     null_as: Annotated[Any, Option("The value that a missing value counts as.", metavar="LABEL")] = None
     no_other: Annotated[bool, Option("Nobody has an unlisted or missing value: no cells for these.", bool)] = False
+    fill: Annotated[
+        Any, Option("What a missing number of a column counts as; may be repeated.", list[str], "C:NUMBER")
+    ] = ()
     tell_cut: Annotated[bool, Option("Publish, with noise of its own, how many numbers were cut.", bool)] = False
     neighbors: Annotated[str, Option("What may change unseen, one person.", metavar="replaced|added")] = "replaced"
     record_prior: Annotated[Any, Option("What is known before of a secret of one record.", metavar="lower=P|FILE")] = (

@@ -12,12 +12,18 @@ from divulge.model.entries import rational
 MOST_STEPS = 1 << 40
 """So many steps at most lie between two bounds."""
 
+AUTO = "auto"
+"""In the place of bounds: they are chosen from the table, with noise that is paid for."""
+
 MOST_CANDIDATES = 100_000
 """Among so many values, at most, a quantile is chosen."""
 
 
 _AMBIGUOUS = re.compile(r"\s*[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+\s*")
 """Such as 15.000, which is 15 in one country and 15000 in another."""
+
+_CHOSEN = re.compile(r"(.+):auto(?::([^:]*))?", re.DOTALL)
+"""A column whose bounds are chosen, and a step."""
 
 _COMMA = re.compile(r"\s*[-+]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+)(,[0-9]+)?\s*")
 """A number with a decimal comma."""
@@ -68,6 +74,22 @@ def _reach(given: Any) -> Reach:
     if at and not re.fullmatch(r"\s*[1-9][0-9]{0,14}\s*", rows):
         raise DivulgeError.of("interval", "have a whole number of rows after @, such as 2@100", "it", repr(given)[:60])
     return Reach(_number(width, "interval"), int(rows) if at else 0)
+def as_fills(given: Any) -> dict[str, Fraction]:
+    """Return what missing numbers count as, by column: of {column: number}, or of texts COLUMN:NUMBER.
+
+    Examples
+    --------
+    >>> as_fills(["hours:0", "a:b:1.5"])
+    {'hours': Fraction(0, 1), 'a:b': Fraction(3, 2)}
+    """
+    if isinstance(given, Mapping):
+        pairs = [(str(name), value) for name, value in given.items()]
+    else:
+        texts = [given] if isinstance(given, str) else list(given or ())
+        pairs = [(str(text).rpartition(":")[0], str(text).rpartition(":")[2]) for text in texts]
+    if not all(name for name, _ in pairs) or len(dict(pairs)) != len(pairs):
+        raise DivulgeError.of("fill", "be written COLUMN:NUMBER, once for a column", "it", repr(given)[:60])
+    return {name: _number(value, "fill") for name, value in pairs}
 
 
 def _columns(names: Any, argument: str) -> tuple[str, ...]:
@@ -122,7 +144,7 @@ class Statistic:
             return {"people": "count-people"}.get(self.kind, self.kind), ",".join(map(_quoted, self.by))
         if self.kind == "proportion":
             return "proportion", f"{found['column']}:{found['value']}"
-        parts = [found["column"], *found["bounds"]]
+        parts = [found["column"], *([AUTO] if found["bounds"] == AUTO else found["bounds"])]
         if self.kind == "quantile":
             parts.append(",".join(map(str, self.probabilities)))  # pyright: ignore[reportAttributeAccessIssue]
         return {"quantile": "quantiles"}.get(self.kind, self.kind), ":".join(
@@ -186,7 +208,7 @@ class Numeric(Statistic):
     """A statistic of a column of numbers between bounds, in whole multiples of a step."""
 
     column: str
-    bounds: tuple[Any, Any]
+    bounds: tuple[Any, Any] | str
     by: Any = ()
     step: Any = None
 
@@ -195,22 +217,24 @@ class Numeric(Statistic):
         object.__setattr__(self, "by", _columns(self.by, "by"))
         if self.column in self.by:
             raise DivulgeError.of("by", "group by other columns than the one that is summed up", "it", repr(self.by))
-        given: Any = self.bounds
-        if not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise DivulgeError.of(
-                "bounds", "be a pair (low, high)", "it", repr(self.bounds)[:60],
-                "bounds come from what is known in public about the column, such as ages from 0 to 90; values beyond "
-                "them count as the nearest bound.",
-            )  # fmt: skip
-        low, high = (_number(bound, "bounds") for bound in self.bounds)
-        if not low < high:
-            raise DivulgeError.of("bounds", "rise from low to high", "the pair", f"{self.bounds[0]}, {self.bounds[1]}")
-        object.__setattr__(self, "bounds", (low, high))
         if self.step is not None:
             step = _number(self.step, "step")
             if not step > 0:
                 raise DivulgeError.of("step", "be positive", "it", str(self.step))
             object.__setattr__(self, "step", step)
+        given: Any = self.bounds
+        if given == AUTO:
+            return
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise DivulgeError.of(
+                "bounds", "be a pair (low, high)", "it", repr(self.bounds)[:60],
+                "bounds come from what is known in public about the column, such as ages from 0 to 90; values beyond "
+                'them count as the nearest bound. "auto" chooses them with noise, for a part of what is promised.',
+            )  # fmt: skip
+        low, high = (_number(bound, "bounds") for bound in self.bounds)
+        if not low < high:
+            raise DivulgeError.of("bounds", "rise from low to high", "the pair", f"{self.bounds[0]}, {self.bounds[1]}")
+        object.__setattr__(self, "bounds", (low, high))
         self.lattice(self.step or Fraction(1))
 
     def lattice(self, step: Fraction) -> tuple[int, int]:
@@ -221,7 +245,8 @@ class Numeric(Statistic):
         >>> Mean("height", bounds=(1, 2.5), step="0.1").lattice(Fraction(1, 10))
         (10, 25)
         """
-        low, high = (bound / step for bound in self.bounds)
+        given: Any = self.bounds
+        low, high = (bound / step for bound in given)
         if low.denominator != 1 or high.denominator != 1:
             raise DivulgeError.of(
                 "bounds", "be whole multiples of the step", "the step", f"{float(step):g}",
@@ -233,7 +258,8 @@ class Numeric(Statistic):
         return int(low), int(high)
 
     def __repr__(self) -> str:
-        parts = [repr(self.column), f"bounds=({float(self.bounds[0]):g}, {float(self.bounds[1]):g})"]
+        ends = repr(AUTO) if self.bounds == AUTO else "({:g}, {:g})".format(*map(float, self.bounds))
+        parts = [repr(self.column), f"bounds={ends}"]
         parts += [f"by={self.by!r}"] if self.by else []
         parts += [f"step={float(self.step):g}"] if self.step is not None else []
         return f"{type(self).__name__}({', '.join(parts)})"
@@ -246,8 +272,10 @@ class Sum(Numeric):
     Parameters
     ----------
     column : name
-    bounds : (low, high)
-        What is publicly known of the values; those beyond count as the nearest bound.
+    bounds : (low, high), or "auto"
+        What is publicly known of the values; those beyond count as the nearest bound. With "auto" they are chosen from
+        the table by noisy counts of the numbers between 0, 1, 2, 5, 10, ... steps, which a quarter of what is promised
+        pays for; which ones were chosen is told.
     by : names of columns to group by
     step : number, optional
         Values are rounded to whole multiples of it, so that everything adds up in whole numbers; 1 for a column of
@@ -311,6 +339,11 @@ class Quantiles(Numeric):
     kind = "quantile"
 
     def __post_init__(self) -> None:
+        if self.bounds == AUTO:
+            raise DivulgeError.of(
+                "bounds", "be a pair (low, high) for quantiles", "it", repr(AUTO),
+                "bounds that are surely wide cost a quantile little; take a coarser step with them.",
+            )  # fmt: skip
         super().__post_init__()
         given = self.probabilities if isinstance(self.probabilities, (list, tuple)) else (self.probabilities,)
         found = tuple(_number(p, "probabilities") for p in given)
@@ -450,7 +483,7 @@ def _pointed(text: str, decimal: str | None) -> Any:
 
 
 def parse_numeric(kind: str, text: str, by: tuple[str, ...], decimal: str | None = None) -> Statistic:
-    """Return the statistic written COLUMN:LOW:HIGH[:STEP], or for quantiles COLUMN:LOW:HIGH:P,P,...[:STEP].
+    """Return the statistic written COLUMN:LOW:HIGH[:STEP] or COLUMN:auto[:STEP]; quantiles COLUMN:LOW:HIGH:P,P[:STEP].
 
     `decimal` is the sign that numbers are written with, where it was said; 15.000 is refused where it was not.
 
@@ -458,9 +491,15 @@ def parse_numeric(kind: str, text: str, by: tuple[str, ...], decimal: str | None
     --------
     >>> parse_numeric("mean", "age:0:90", ())
     Mean('age', bounds=(0, 90))
+    >>> parse_numeric("mean", "salary:auto:100", ())
+    Mean('salary', bounds='auto', step=100)
     >>> parse_numeric("quantiles", "age:0:90:0.25,0.5", ())
     Quantiles('age', bounds=(0, 90), probabilities=(0.25, 0.5))
     """
+    if kind != "quantiles" and (auto := _CHOSEN.fullmatch(text)):
+        step = auto.group(2)
+        more = {} if step is None else {"step": _pointed(step, decimal)}
+        return NUMERIC[kind](auto.group(1), bounds=AUTO, by=by, **more)
     form = "COLUMN:LOW:HIGH" + (":P,P,..." if kind == "quantiles" else "")
     least = form.count(":")
     parts = _parts(text, kind)

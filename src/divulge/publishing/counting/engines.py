@@ -78,7 +78,7 @@ def counted(
 ) -> Counted:
     """Return the exact numbers of all queries, in one pass."""
     groups = sorted({name for query in queries for name in query.by})
-    numbers = list(dict.fromkeys(_Number.of(q) for q in queries if q.column is not None and q.kind != "rows"))
+    numbers = list(dict.fromkeys(Number.of(q) for q in queries if q.column is not None and q.kind != "rows"))
     shown = list(
         dict.fromkeys((str(q.column), text_of(q.only)) for q in queries if q.only is not None and q.kind == "rows")
     )
@@ -90,15 +90,15 @@ def counted(
     picked = [f"{cells.get(name, table.quote(name))} AS g{i}" for i, name in enumerate(groups)]
     picked += [f"{table.quote(str(unit.person))} AS who"] if people else []
     for i, number in enumerate(numbers):
-        picked += [f"{_whole(table, number)} - {number.middle} AS v{i}", *_treated(table, number, i)]
+        picked += [f"{whole(table, number)} - {number.middle} AS v{i}", *_treated(table, number, i)]
     for i, (column, only) in enumerate(shown):
         picked.append(f"{_equals(table, str(column), str(only), str(only) == text_of(null_as))} AS p{i}")
     inner = f"SELECT {', '.join(picked) or '1 AS one'} FROM {bounded(table, read, unit, cells)}"
-    sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(_Number.of(q)),)) for q in queries]
+    sets = [tuple(q.by) + (() if q.kind != "ranks" else (numbers.index(Number.of(q)),)) for q in queries]
     wanted = list(dict.fromkeys([(), *sets]))
     columns = [f"g{i}" for i in range(len(groups))] + [f"v{i}" for i, number in enumerate(numbers) if number.ranks]
     sums = ["count(*) AS rows", *(["count(DISTINCT who) AS people"] if people else [])]
-    squared = {_Number.of(query) for query in queries if query.kind == "squares"}
+    squared = {Number.of(query) for query in queries if query.kind == "squares"}
     for i, number in enumerate(numbers):
         big = "HUGEINT" if table.text == "varchar" else "DECIMAL(38,0)"
         if not number.ranks:  # DuckDB sums whole numbers up in 128 bits, without a copy of them that wide
@@ -106,6 +106,7 @@ def counted(
         if number in squared:
             sums.append(f"sum(CAST(v{i} AS {big}) * v{i}) AS q{i}")
         sums += [f"count(v{i}) AS n{i}", f"sum(r{i}) AS r{i}", f"sum(k{i}) AS k{i}"]
+        sums += [] if number.fill is None else [f"sum(f{i}) AS f{i}"]
     sums += [f"sum(p{i}) AS c{i}" for i in range(len(shown))]
     named = [_set(one, groups) for one in wanted]
     marks = [f"GROUPING({c}) AS m_{c}" for c in columns]
@@ -119,7 +120,7 @@ def counted(
 
 
 @dataclass(frozen=True)
-class _Number:
+class Number:
     """A column in whole steps between ends, less `middle`; for ranks one number is a group, else it is summed up."""
 
     column: str
@@ -127,13 +128,19 @@ class _Number:
     middle: int
     ranks: bool
     ends: tuple[int, int]
+    fill: int | None = None
 
     @classmethod
-    def of(cls, query: Query) -> "_Number":
+    def of(cls, query: Query) -> "Number":
         """Return what a query adds up, or ranks."""
         ranks = query.kind == "ranks"
         ends = (query.bottom, query.bottom + query.candidates - 1)
-        return cls(str(query.column), query.step, query.bottom if ranks else query.middle, ranks, ends)
+        return cls(str(query.column), query.step, query.bottom if ranks else query.middle, ranks, ends, query.fill)
+
+
+def number_of_steps(column: str, step: Fraction, ends: tuple[int, int], fill: int | None) -> Number:
+    """Return a column in whole steps between ends, with what a missing number counts as."""
+    return Number(column, step, 0, False, ends, fill)
 
 
 def _set(one: tuple[Any, ...], groups: Sequence[str]) -> list[str]:
@@ -148,13 +155,14 @@ def _real(table: Table, column: str) -> str:
     return f"TRY_CAST({f'CAST({place} AS {table.text})' if short else place} AS DOUBLE)"
 
 
-def _whole(table: Table, number: _Number) -> str:
-    """Return SQL for a value in whole steps, brought between its ends; null for what is no number."""
+def whole(table: Table, number: Number) -> str:
+    """Return SQL for a value in whole steps, brought between its ends; for what is no number null, or its fill."""
     column, step, (low, high) = number.column, number.step, number.ends
+    missing = "NULL" if number.fill is None else str(min(max(number.fill, low), high))
     if table.kind(column) == "whole" and step == 1:
         wide = "DECIMAL(38,0)" if table.text == "string" else "HUGEINT"
         near = f"CAST(least(greatest(CAST({table.quote(column)} AS {wide}), {low}), {high}) AS BIGINT)"
-        return f"CASE WHEN {table.quote(column)} IS NULL THEN NULL ELSE {near} END"  # greatest() leaves nulls out
+        return f"CASE WHEN {table.quote(column)} IS NULL THEN {missing} ELSE {near} END"  # greatest() leaves nulls out
     value = _real(table, column)
     inverse = 1 / step
     scaled = (
@@ -163,7 +171,7 @@ def _whole(table: Table, number: _Number) -> str:
     near = f"CASE WHEN isnan({value}) THEN NULL ELSE {scaled} END + 0.5e0"
     floored = f"CAST(floor(least(greatest({near}, {low}e0), {high}e0)) AS BIGINT)"  # in Spark a floor must fit 64 bits
     clamped = f"least(greatest({floored}, {low}), {high})"  # ends beyond 2^53 have neighbors for doubles
-    return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN NULL ELSE {clamped} END"
+    return f"CASE WHEN {value} IS NULL OR isnan({value}) THEN {missing} ELSE {clamped} END"
 
 
 def _equals(table: Table, column: str, only: str, null: bool) -> str:
@@ -249,7 +257,7 @@ def _finite(text: str) -> Decimal | None:
     return found if found.is_finite() else None
 
 
-def _treated(table: Table, number: _Number, i: int) -> list[str]:
+def _treated(table: Table, number: Number, i: int) -> list[str]:
     """Return SQL that is 1 where a number was rounded to a whole step (r), and where it was cut to its bounds (k)."""
     value, step, (low, high) = _real(table, number.column), number.step, number.ends
     scaled = f"({value} / CAST({float(step)!r} AS DOUBLE))"
@@ -259,6 +267,7 @@ def _treated(table: Table, number: _Number, i: int) -> list[str]:
     return [
         f"CASE WHEN {known} AND {off} THEN 1 ELSE 0 END AS r{i}",
         f"CASE WHEN {known} AND ({scaled} < {low - 0.5!r}e0 OR {scaled} > {high + 0.5!r}e0) THEN 1 ELSE 0 END AS k{i}",
+        *([] if number.fill is None else [f"CASE WHEN {known} THEN 0 ELSE 1 END AS f{i}"]),
     ]
 
 
@@ -267,7 +276,7 @@ class _Gathered:
     table: Table
     found: Any
     groups: Sequence[str]
-    numbers: Sequence[_Number]
+    numbers: Sequence[Number]
     shown: Sequence[Any]
     values: Mapping[str, Categories]
     rows_known: bool
@@ -311,7 +320,8 @@ class _Gathered:
         found: dict[str, dict[str, int]] = {}
         for i, number in enumerate(self.numbers):
             present, rounded, cut = (int(self._column(f"{sign}{i}", whole).sum()) for sign in "nrk")
-            found[number.column] = {"missing": total - present, "rounded": rounded, "cut": cut}
+            missing = total - present if number.fill is None else int(self._column(f"f{i}", whole).sum())
+            found[number.column] = {"missing": missing, "rounded": rounded, "cut": cut}
         return found
 
     def _places(self, one: tuple[Any, ...], rows: np.ndarray) -> list[np.ndarray]:
@@ -362,7 +372,7 @@ class _Gathered:
             if len(query.shape) == len(query.by):
                 return with_value
             return np.stack([with_value, self._put(shape, places, counts) - with_value], axis=-1)
-        i = self.numbers.index(_Number.of(query))
+        i = self.numbers.index(Number.of(query))
         if query.kind == "cut":
             return self._put(shape, places, self._column(f"k{i}", rows))
         return self._put(shape, places, self._column(f"{'q' if query.kind == 'squares' else 's'}{i}", rows))

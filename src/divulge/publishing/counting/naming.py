@@ -1,6 +1,7 @@
 """What naming values that nobody listed costs, and what is left for the statistics about them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
@@ -12,6 +13,14 @@ from divulge.publishing.queries import Unit
 _EPSILON, _DELTA = Fraction(1, 4), Fraction(1, 2)
 """Shares for names: a heuristic. A threshold falls with 1/epsilon, of delta only with the logarithm, and a value that
 is too rare to be named at a quarter has no mean or median worth its noise at three quarters either."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was drawn before: (epsilon, delta)."""
+
+    epsilon: float
+    delta: float = 0.0
 
 
 def naming(asked: Any, columns: int, unit: Unit) -> Threshold:
@@ -29,8 +38,8 @@ def naming(asked: Any, columns: int, unit: Unit) -> Threshold:
     )
 
 
-def rest_of(asked: Any, names: Sequence[Threshold]) -> Any:
-    """Return what is left of (epsilon, delta) beside names, rounded down: what one learns from both adds up.
+def rest_of(asked: Any, names: Sequence[Any]) -> Any:
+    """Return what is left of (epsilon, delta) beside names and bounds, rounded down: what one learns adds up.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -148,9 +148,14 @@ class Calibration:
 
 def calibrated(
     queries: Sequence[Query], unit: Unit, asked: Sequence[Guarantee], prior: RecordPrior | None, noise: str | None,
-    split: Any,
+    split: Any, before: Sequence[tuple[Query, Noise]] = (),
 ) -> Calibration:  # fmt: skip
-    """Return the noise with which every guarantee asked for is kept, and no smaller noise of the family would do."""
+    """Return the noise with which every guarantee asked for is kept, and no smaller noise of the family would do.
+
+    `before` has what is drawn first, with its noise: all that is promised is about both together.
+    """
+    fixed = tuple(noise for _, noise in before)
+    queries = (*(query for query, _ in before), *queries)
     for one in asked:
         if one.kind not in KINDS:
             raise DivulgeError.of("guarantee", f"be of a kind for statistics ({', '.join(KINDS)})", "it", str(one))
@@ -168,12 +173,12 @@ def calibrated(
                                   "Gaussian noise keeps adp, zcdp and rdp.")  # fmt: skip
         families = [given]
     if not any(query.changes(unit)[0] for query in queries):
-        none = tuple(Laplace(0.0) for _ in queries)
+        none = tuple(Laplace(0.0) for _ in queries[len(fixed) :])
         return Calibration(none, {one.kind: _level(one, 0.0) for one in asked}, Fraction(0), ())
     best: tuple[Noise, ...] | None = None
     for family in families:
         made = _of_family(
-            queries, unit, asked, prior, family, split, math.inf if best is None else _loss(queries, best)
+            queries, unit, asked, prior, family, split, math.inf if best is None else _loss(queries, best), fixed
         )
         if made is not None and (best is None or _loss(queries, made) < _loss(queries, best)):
             best = made
@@ -181,7 +186,8 @@ def calibrated(
         raise DivulgeError.of(
             "guarantee", "leave room for noise", "what is asked", ", ".join(map(str, asked)), "allow more leakage."
         )
-    return _calibration(queries, unit, asked, prior, best)
+    found = _calibration(queries, unit, asked, prior, best)
+    return replace(found, noises=found.noises[len(fixed) :])
 
 
 def _loss(queries: Sequence[Query], noises: Sequence[Noise]) -> float:
@@ -202,14 +208,19 @@ def _of_family(
     family: type[Noise],
     split: Any,
     beaten: float,
+    fixed: tuple[Noise, ...],
 ) -> tuple[Noise, ...] | None:
-    """Return the least noise of a family that keeps all that is asked; None where none does, or none with less loss."""
-    weights = weights_of(queries, unit, family, split)
+    """Return the least noise of a family that keeps all that is asked; None where none does, or none with less loss.
+
+    The first queries have the noise that is fixed already.
+    """
+    free = queries[len(fixed) :]
+    weights = weights_of(free, unit, family, split)
 
     def noises(total: Fraction | float) -> tuple[Noise, ...]:
         """Return noise that spends `total`, E or rho, in the shares; scales are rounded up."""
-        out: list[Noise] = []
-        for query, weight in zip(queries, weights, strict=True):
+        out: list[Noise] = [*fixed]
+        for query, weight in zip(free, weights, strict=True):
             l1, l2 = query.changes(unit)
             share = Fraction(total) * Fraction(weight)
             out.append(family.spending(share, l1, l2) if l1 else family(0.0))
@@ -220,11 +231,22 @@ def _of_family(
         likely = min(family.start(float(v["epsilon"]), float(v["delta"])) for v in values) * 1.01
         if not likely > 0 or _loss(queries, noises(Fraction(likely))) >= beaten:
             return None
-    totals = [_total(one, queries, unit, prior, family, noises) for one in asked]
+    totals = [_total(one, queries, unit, prior, family, noises) - _taken(one, queries, unit, family, fixed)
+              for one in asked]  # fmt: skip
     least = min(totals)
     if not 0 < least < math.inf:
         return None
     return _nudged(noises, least, lambda made: all(_keeps(one, queries, unit, prior, made) for one in asked))
+
+
+def _taken(
+    asked: Guarantee, queries: Sequence[Query], unit: Unit, family: type[Noise], fixed: Sequence[Noise]
+) -> Fraction:
+    """Return what noise that is fixed takes of a total of the family; of one that was searched it is left out."""
+    if not fixed or family.total(asked, Fraction(1)) is None:
+        return Fraction(0)
+    return sum((type(noise).spent(Fraction(noise.scale), *query.changes(unit))
+                for query, noise in zip(queries, fixed, strict=False)), Fraction(0))  # fmt: skip
 
 
 def _nudged(
@@ -370,7 +392,7 @@ def _level_of(
         whole = leakages_of_records(queries, made, unit, prior)
         return (whole or leakages(largest_loss(queries, made, unit, unit.secrets), prior))[asked.kind], counts
     if asked.kind == "zcdp":
-        return _up(concentration(queries, made, unit)), counts and asked.kind in made[0].attains
+        return _up(concentration(queries, made, unit)), counts and asked.kind in made[-1].attains
     if asked.kind == "rdp":
         alpha = Fraction(asked.values()["alpha"])
         pure, rho = largest_loss(queries, made, unit), concentration(queries, made, unit)

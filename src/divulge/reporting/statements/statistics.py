@@ -238,7 +238,7 @@ def reading(found: Published, voice: Voice) -> list[Text]:
     )  # fmt: skip
     said = [voice.say("stat_level", level=_level(found, voice)), about]
     said += [voice.say("stat_level_people")] if "people" in kinds else []
-    said += [voice.say("stat_level_cut")] if kinds - {"rows", "people", "keys"} else []
+    said += [voice.say("stat_level_cut")] if kinds - {"rows", "people", "keys", "bins"} else []
     return [*said, voice.say("stat_sample")]
 
 
@@ -396,6 +396,6 @@ def _law(query: Mapping[str, Any], voice: Voice) -> Text:
         return voice.say(f"{name}_ranks", **filled)
     if "threshold" in query:
         return voice.say(f"{name}_from", **filled, threshold=voice.number(query["threshold"], 0))
-    if query.get("step", 1) != 1:
+    if query.get("step", 1) != 1 and query["kind"] in ("values", "squares"):
         return voice.say(f"{name}_steps", **filled, step=voice.number(query["step"], 9))
     return voice.say(name, **filled)

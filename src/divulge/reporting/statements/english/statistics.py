@@ -163,6 +163,7 @@ STATISTICS: dict[str, str] = {
     "what_rows": "rows",
     "what_people": "people, each once",
     "what_cut": "numbers of {column} beyond the bounds",
+    "what_bins": "numbers of {column} between 1, 2, 5, 10 and so on, for its bounds",
     "what_keys": "which values {column} has",
     "what_share": "rows with one value of {column}",
     "what_numbers": "rows with a number in {column}",
