@@ -261,4 +261,6 @@ def test_the_command_reads_auto_and_fill(tmp_path: Path) -> None:
     assert "--mean a:b:auto:1/2" in request.command()
     assert "--fill a:b:2" in request.command()
     assert Publish.from_dict(request.to_dict()) == request
+    mapped = Publish(source="t.csv", statistics=[dv.Mean("a:b", "auto", step="0.5")], guarantee="dp=1", fill={"a:b": 2})
+    assert mapped == request
     assert set(FAMILIES) == {"laplace", "gaussian"}

@@ -84,6 +84,11 @@ class Publish(Request):
         made = as_statistics([statistic_of(one) if isinstance(one, Mapping) else one for one in given])
         object.__setattr__(self, "statistics", made)
         object.__setattr__(self, "guarantee", as_several(self.guarantee))
+        filled: Any = self.fill
+        if isinstance(filled, Mapping):
+            filled = [f"{column}:{value}" for column, value in cast(Mapping[Any, Any], filled).items()]
+        texts = [filled] if isinstance(filled, str) else list(filled or ())
+        object.__setattr__(self, "fill", tuple(map(str, texts)))
         for name in ("split", "interval"):
             if isinstance(given := getattr(self, name), list):
                 object.__setattr__(self, name, tuple(cast(list[Any], given)))

@@ -74,6 +74,8 @@ def _reach(given: Any) -> Reach:
     if at and not re.fullmatch(r"\s*[1-9][0-9]{0,14}\s*", rows):
         raise DivulgeError.of("interval", "have a whole number of rows after @, such as 2@100", "it", repr(given)[:60])
     return Reach(_number(width, "interval"), int(rows) if at else 0)
+
+
 def as_fills(given: Any) -> dict[str, Fraction]:
     """Return what missing numbers count as, by column: of {column: number}, or of texts COLUMN:NUMBER.
 
