@@ -159,7 +159,9 @@ def test_the_program_of_the_page_makes_the_same_table(
     (tmp_path / "clinic.csv").write_bytes(clinic.read_bytes())
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(files["script"]))
-    assert (tmp_path / "coarser.csv").read_bytes() == files["table"].read_bytes()
+    made, given = ((tmp_path / "coarser.csv").read_text(), files["table"].read_text())
+    assert made.splitlines()[0] == given.splitlines()[0]
+    assert sorted(made.splitlines()) == sorted(given.splitlines())  # within a group chance orders the rows
 
 
 def test_people_with_several_rows_are_counted_once(client: TestClient, tmp_path: Path) -> None:
