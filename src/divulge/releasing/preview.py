@@ -265,7 +265,7 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
 
     Parameters
     ----------
-    source, column, guarantee, protect, mechanism, epsilon, ratio, purpose, outcomes, prior, prior_from_data,
+    source, column, guarantee, protect, mechanism, epsilon, ratio, purpose, outcomes, prior, within, prior_from_data,
     values, other, rule_out, null_as, raise_small, time_limit, person, one_answer, rows_per_person, per_row, chain,
     engine, unit, delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks,
     limits
