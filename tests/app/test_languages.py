@@ -149,6 +149,24 @@ def test_the_way_of_places_is_german(visit: Visit, tmp_path: Path) -> None:
     german(re.sub(r'<p class="note">.*?</p>', "", visit.part("release/found")))
 
 
+def test_the_way_of_a_protected_column_is_german(visit: Visit, tmp_path: Path) -> None:
+    path = tmp_path / "umfrage.csv"
+    lines = [f"{'ABC'[i % 3]},{'uv'[i % 5 > i % 3]},{'NS'[i % 2]}" for i in range(400)]
+    path.write_text("\n".join(["Stadtteil,Kirche,Ort", *lines]) + "\n")
+    visit.upload(path)
+    german(visit.get("protect").text)
+    asked = {"column": "Stadtteil", "protect": "Kirche", "times": "1,2", "purpose": "statistics", "whose": "row"}
+    german(visit.post("protect", asked | {"times": "0"}).text)
+    german(visit.post("protect", asked).text)
+    german(visit.part("protect/found"))
+    visit.post("protect/chosen")
+    german(visit.get("release").text)
+    visit.post("asked", {"format": "csv", "keep": "Ort"})
+    german(visit.part("asked/found"))
+    visit.post("release", {"format": "csv", "keep": "Ort", "language": "de"})
+    german(re.sub(r'<p class="note">.*?</p>', "", visit.part("release/found")))
+
+
 def test_messages_are_in_the_language_of_the_pages(visit: Visit) -> None:
     for path in ("aim", "how", "release", "columns", "paper/table"):
         german(visit.get(path).text)

@@ -441,6 +441,40 @@ def test_a_column_of_many_values_on_a_phone(address: str, tmp_path: Path) -> Non
     assert found.rows == 2400
 
 
+def test_a_protected_column_on_a_phone(address: str, tmp_path: Path) -> None:
+    """One column out, another protected: the number before the click, and the table that went out."""
+    rng = random.Random(3)
+    lines = [f"{town},{'uv'[rng.random() < (0.7 if town in 'ab' else 0.3)]},{rng.choice('NS')}"
+             for town in rng.choices("abcd", k=600)]  # fmt: skip
+    (tmp_path / "faith.csv").write_text("\n".join(["town,faith,side", *lines]) + "\n")
+    with browser(390, False) as seen:
+        page = seen.page
+        page.goto(address)
+        page.set_input_files("#chosen", tmp_path / "faith.csv")
+        page.get_by_role("button", name="Read this file").click()
+        page.get_by_role("link", name="protect another of which it tells").click()
+        page.get_by_label("Publish the column").select_option("town")
+        page.get_by_label("It must say little of").select_option("faith")
+        page.get_by_label("by a factor of more than").fill("1.2")
+        page.get_by_role("radio", name="yes; or the promise").check()
+        page.get_by_role("button", name="See what it says then").click()
+        page.wait_for_selector("text=What stays of the column")
+        seen.looks_right("protect")
+        picture(page, "protect")
+        page.get_by_role("button", name="Take this").click()
+        page.get_by_role("checkbox", name="side").check()
+        page.wait_for_selector("text=alone make a value of")
+        page.get_by_role("button", name="Publish now").click()
+        page.wait_for_selector("text=Files for the public")
+        seen.looks_right("protect, published")
+        with page.expect_download() as coming:
+            page.locator("a[download][href$='/table']").click()
+        coming.value.save_as(tmp_path / "out.csv")
+    out = (tmp_path / "out.csv").read_text().splitlines()
+    assert len(out) == 601
+    assert out[0].replace('"', "") == "town_perturbed,side"
+
+
 HOSTILE = {
     "table.parquet": (b"PAR1" + bytes(200), "table.parquet"),
     "table.csv": (b'a,b\n"1,2\n3,4\n', "table.csv"),

@@ -57,6 +57,17 @@ def test_what_is_said_of_the_other_column_is_that_of_its_definition(seed: int, p
     assert receipt.about["guarantees"]["pml"] <= receipt.about["off"][0]["pml"] <= receipt.about["off"][1]["pml"]
 
 
+def test_missing_values_of_both_columns_count_as_values() -> None:
+    """Those of the column under the label that it was given, those of the protected one under a name that is free."""
+    given = {"x": ["a", "b", None, "a", None, "b"] * 30, "s": ["u", "missing", None, "u", "u", None] * 30}
+    receipt = dv.release(pa.table(given), column="x", protect="s", guarantee="pml=0.2", null_as="none", per_row=True)
+    assert sorted(receipt.about["values"]) == ["missing", "no answer", "u"]
+    named = {"x": [v or "none" for v in given["x"]], "s": [v or "no answer" for v in given["s"]]}
+    found = lifts(named, receipt)
+    assert receipt.about["guarantees"]["pml"] == pytest.approx(math.log(max(found)), rel=1e-9)
+    assert 1 < max(found) <= math.exp(0.2)
+
+
 def test_a_promise_about_another_column_keeps_more_of_this_one() -> None:
     table = {"x": ["a", "b", "c", "d"] * 50, "s": ["u", "u", "v", "v"] * 50}
     about = dv.release(pa.table(table), column="x", protect="s", guarantee="pml=0.1", purpose="information")

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import divulge as dv
+from divulge.app.protected import outlook_of_protected
 from divulge.publishing.publish import expected as publication_expected
 from divulge.publishing.published import Published
 from divulge.publishing.request import Publish
@@ -45,6 +46,8 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
     source = dv.open_table(path)
     with budget_in_words():
         made = expected(asked, source) if isinstance(asked, Release) else publication_expected(asked, source)
+    if isinstance(asked, Release) and asked.protect is not None:
+        return outlook_of_protected(source, asked, made.receipt.about, made.total)
     kind, _, spent = str(getattr(asked, "prior", "")).partition("=")
     beside = float(Fraction(spent)) if kind == "noisy" else 0.0
     alone = dict(made.receipt.guarantees) if isinstance(asked, Release) else _of_statistics(made.receipt)

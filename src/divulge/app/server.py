@@ -117,6 +117,7 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
         "share": in_hundred,
         "count": "{:,}".format,
         "number": number,
+        "factor": lambda value: "no bound" if math.isinf(value) else at_most(value),
         "least": partial(number, rounded=math.floor),
         "most": partial(number, rounded=math.ceil),
         "bound": lambda value, rounded="{:.4g}".format: (
@@ -222,7 +223,7 @@ def application(
     require("python_multipart", "app")
     applications, routing = require("starlette.applications", "app"), require("starlette.routing", "app")
     staticfiles, responses = require("starlette.staticfiles", "app"), require("starlette.responses", "app")
-    from divulge.app.steps import aim, asked, check, coarse, data, how, many, places, preview, release, table
+    from divulge.app.steps import aim, asked, check, coarse, data, how, many, places, preview, protect, release, table
 
     pages = Pages(demo, ledger)
     get_ready()
@@ -292,7 +293,7 @@ def application(
 
     steps: list[tuple[str, str, Callable[[Pages, Any], Any]]] = [
         route
-        for step in (data, aim, how, table, coarse, places, many, preview, asked, release, check)
+        for step in (data, aim, how, table, coarse, places, many, protect, preview, asked, release, check)
         for route in step.ROUTES
     ]
 

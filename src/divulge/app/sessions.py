@@ -20,7 +20,7 @@ MOST_BYTES = 8 << 30
 IDLE = 8 * 3600.0
 """After so many seconds without a request a session is forgotten."""
 
-OWN = ("coarse", "places", "many")
+OWN = ("coarse", "places", "many", "protect")
 """Ways with a page of their own, from the choice to the preview."""
 
 

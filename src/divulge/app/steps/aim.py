@@ -57,16 +57,26 @@ def _count(given: Mapping[str, Any], name: str) -> str:
     return number_in(given.get(name, DEFAULT[name]), "Give numbers of people in 100.")
 
 
+def _column(session: Session, name: str) -> dict[str, Any]:
+    return next(column for column in session.choices["data"]["columns"] if column["name"] == name)
+
+
+def missing_label(session: Session, name: str) -> str | None:
+    """Return what missing values of a column are called: no other of its values has that name; None without any."""
+    column = _column(session, name)
+    taken = {value for value, _ in column["listed"]}
+    return next(label for label in LABELS if label not in taken) if column["missing"] else None
+
+
 def secret(session: Session) -> dict[str, Any]:
     """Return what is known of the sensitive column; its values are listed with the most frequent first.
 
     No answer is one of them, under a label that no other one has.
     """
-    (column,) = [c for c in session.choices["data"]["columns"] if c["name"] == session.choices["secret"]]
-    if not column["missing"]:
+    column = _column(session, session.choices["secret"])
+    label = missing_label(session, session.choices["secret"])
+    if label is None:
         return column | {"null_as": None}
-    taken = {value for value, _ in column["listed"]}
-    label = next(label for label in LABELS if label not in taken)
     listed = sorted([*column["listed"], (label, column["missing"])], key=lambda one: -one[1])
     return column | {"null_as": label, "values": column["values"] + 1, "listed": listed}
 

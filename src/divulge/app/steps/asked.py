@@ -12,7 +12,7 @@ from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.outlook import outlook
 from divulge.app.sessions import Session
-from divulge.app.steps import coarse, how, many, places, table
+from divulge.app.steps import coarse, how, many, places, protect, table
 from divulge.app.steps.preview import ready
 from divulge.app.words import filled
 from divulge.errors import DivulgeError
@@ -67,13 +67,16 @@ MOST_TABLES = 50
 def perturbed(session: Session) -> tuple[str, ...]:
     """Return the columns that go out otherwise than they are."""
     known = session.choices
-    own = {"places": places, "many": many}.get(known["how"]["way"])
+    own = {"places": places, "many": many, "protect": protect}.get(known["how"]["way"])
     return as_columns(own.arguments(session)["column"]) if own else (known["secret"],)
 
 
 def beside(session: Session) -> list[str]:
     """Return the columns that may go out as they are."""
-    return [c["name"] for c in session.choices["data"]["columns"] if c["name"] not in perturbed(session)]
+    hidden = {*perturbed(session)}
+    if session.choices["how"]["way"] == "protect":  # it would tell itself
+        hidden |= {protect.current(session)["protect"]}
+    return [c["name"] for c in session.choices["data"]["columns"] if c["name"] not in hidden]
 
 
 def request(session: Session, form: Form, ledger: str | None) -> Request:
@@ -94,6 +97,10 @@ def request(session: Session, form: Form, ledger: str | None) -> Request:
         asked = many.arguments(session) | {"protocol": known["how"]["protocol"]}
         return Request.of("release", source, f"{_file_name(asked['column'])}_perturbed.{form.ending}",
                           keep=list(form.keep), **asked, **common)  # fmt: skip
+    if known["how"]["way"] == "protect":
+        chosen = protect.arguments(session)
+        out = f"{_file_name(chosen['column'])}_perturbed.{form.ending}"
+        return Request.of("release", source, out, keep=list(form.keep), **chosen, **common)
     common |= {"budget": budget} if (budget := _budget(form, session)) else {}
     if known["how"]["way"] == "table":
         asked = table.arguments(session)

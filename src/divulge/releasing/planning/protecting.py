@@ -32,6 +32,9 @@ from divulge.roots import turn
 _STEPS = 40
 """Halvings of the share that a resampling keeps: to 12 digits."""
 
+_ABSENT = ("missing", "no answer", *(f"missing {i}" for i in range(2, 99)))
+"""What missing values of the protected column are called: the first of these that is no value of it."""
+
 _ROOM = 2.0**-40
 """What resampling leaves of its share, so that integers keep the guarantee."""
 
@@ -51,10 +54,14 @@ def law_in(given: Any, source: Any, columns: tuple[str, ...]) -> Any:
 
 
 def pairs_of(source: Any, choice: Release) -> dict[Any, int] | None:
-    """Return how often each value of the columns goes with each of the protected column; None where a law is given."""
+    """Return how often each value of the columns goes with each of the protected column; None where a law is given.
+
+    Missing values of the columns have their label, as in the counts of the columns.
+    """
     if not isinstance(choice.protect, str):
         return None
-    return contingency(source, [*choice.columns, choice.protect]).to_dict()
+    found: dict[Any, int] = contingency(source, [*choice.columns, choice.protect]).to_dict()
+    return {(*(choice.null_as if value is None else value for value in seen), s): n for (*seen, s), n in found.items()}
 
 
 def known_law(
@@ -70,7 +77,8 @@ def known_law(
         values = sorted(dict.fromkeys(key[-1] for key in pairs), key=str_of)
         rows = [[pairs.get((*(x if isinstance(x, tuple) else (x,)), s), 0) for s in values]
                 for x in assumed.prior.secrets]  # fmt: skip
-        names = [_named(s) for s in values]
+        absent = next(name for name in _ABSENT if name not in values)
+        names = [absent if s is None else s for s in values]
         return assumed, Channel([[Fraction(n, sum(row)) for n in row] for row in rows], assumed.prior.secrets, names)
     if isinstance(choice.protect, Joint) and choice.prior is None:
         one = choice.protect
@@ -81,10 +89,6 @@ def known_law(
         raise DivulgeError.of("prior", "be one prior where another variable is protected", "it", "a set")
     (given,) = as_protected(choice.protect, assumed.prior.secrets)
     return assumed, given
-
-
-def _named(value: Hashable) -> Hashable:
-    return "missing" if value is None else value
 
 
 def made_for(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed, given: Channel) -> IntegerChannel:

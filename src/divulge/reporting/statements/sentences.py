@@ -31,6 +31,7 @@ SENTENCES: dict[str, str] = {
         "If among people with one value up to {radius} of 100 have another answer than was taken, the factor is at "
         "most {times}.",
     "about_own": "It is not a promise about {columns} itself; what that column tells stands below.",
+    "about_beside": "It does not cover what columns that were not changed tell of {what}.",
     "quoted": "“{label}”",
     "and": "and",
     "more": "{count} more",

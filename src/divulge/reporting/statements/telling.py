@@ -110,7 +110,8 @@ def about(receipt: Receipt, voice: Voice) -> list[Part]:
     said.append(Para(law))
     if worst["pml"] != "inf":
         said.append(Para(voice.say("about_off", radius=radius, times=factor(worst["pml"]))))
-    return [*said, Para(voice.say("about_own", columns=columns))]
+    said.append(Para(voice.say("about_own", columns=columns)))
+    return [*said, Para(voice.say("about_beside", what=what))] if receipt.untouched else said
 
 
 def _other(receipt: Receipt, voice: Voice) -> dict[str, Text]:
