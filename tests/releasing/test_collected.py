@@ -40,7 +40,9 @@ def test_what_went_out_is_estimated_back(tmp_path: Path, name: str, suffix: str)
     assert found.lower[2] == 0
     assert done.describes(out)
     assert not found.doubts
-    everything = dv.estimate_frequencies(out, done, top=3)
+    told: list[tuple[int, int | None]] = []
+    everything = dv.estimate_frequencies(out, done, top=3, progress=lambda rows, of: told.append((rows, of)))
+    assert told[-1] == (6000, 6000)
     assert len(everything.values) == 3
     assert everything.values[0] == "v0"
 

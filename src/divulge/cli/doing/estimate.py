@@ -5,7 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import TABLE_HELP, EngineOption, JsonOption, emit, lower, note, print_table, say, upper
+from divulge.cli.common import (
+    TABLE_HELP,
+    EngineOption,
+    JsonOption,
+    emit,
+    lower,
+    note,
+    print_table,
+    say,
+    upper,
+    watched_rows,
+)
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.files.opening import name_of
 from divulge.model.shown import percent
@@ -57,10 +68,11 @@ def command(
         raise DivulgeError("`--receipt` must be given without --mechanism: it holds one; both are given.")
     known: Any = receipt if mechanism is None else dv.read_channel(mechanism)
     columns = None if not column else column[0] if len(column) == 1 else tuple(column)
-    found = dv.estimate_frequencies(
-        released, known, column=columns, by=by, method=method, confidence=confidence, simultaneous=not each,
-        interval=interval, engine=engine, values=values, top=top,
-    )  # fmt: skip
+    with watched_rows() as progress:
+        found = dv.estimate_frequencies(
+            released, known, column=columns, by=by, method=method, confidence=confidence, simultaneous=not each,
+            interval=interval, engine=engine, values=values, top=top, progress=progress,
+        )  # fmt: skip
     parts = [found] if by is None else list(found.values())
     told = [part.to_dict() for part in parts]
     groups = [{"group": part.group, **one} for part, one in zip(parts, told, strict=True)]

@@ -18,6 +18,7 @@ from divulge.model.convert import as_channel
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, lowered, percent, raised
 from divulge.releasing.drawing.coding import finder
+from divulge.releasing.engine import Progress
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, contingency
 from divulge.releasing.estimating.intervals import (
@@ -195,6 +196,7 @@ def estimate_frequencies(
     engine: EngineName = "local",
     values: Any = None,
     top: int | None = None,
+    progress: Progress | None = None,
 ) -> Any:
     """Return the estimated frequencies of the original values of a released column.
 
@@ -230,6 +232,8 @@ def estimate_frequencies(
         Of reports of a protocol, and of cells of places that were moved, whose shares are estimated by maximum
         likelihood, biased and without intervals: only so many of the most frequent ones; intervals hold over all that
         were looked at.
+    progress : function of (rows done, rows in all, None where that is not known), optional
+        Of reports of a protocol, whose decoding takes longest: called after every batch.
 
     Returns
     -------
@@ -283,6 +287,7 @@ def estimate_frequencies(
             confidence=confidence,
             simultaneous=simultaneous,
             engine=engine,
+            progress=progress,
         )
     moved = None if receipt is None else next((m for m in receipt.mechanisms if isinstance(m, MetricNoise)), None)
     if receipt is not None and moved is not None:

@@ -12,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.files.tables.table import open_table
 from divulge.model.labels import label_of
 from divulge.releasing.drawing.coding import dictionary_of
+from divulge.releasing.engine import Progress
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.estimating.estimate import doubts
 from divulge.releasing.planning.collecting import combinations
@@ -38,13 +39,14 @@ def collected_frequencies(
     confidence: float,
     simultaneous: bool,
     engine: Any,
+    progress: Progress | None,
 ) -> Any:
     """Return the Frequencies of a released table, or {value of `by`: Frequencies}."""
     if isinstance(values, (str, os.PathLike, Mapping)):
         values = _listed(values, oracle.columns)
     elif values is not None and len(oracle.columns) > 1:
         values = [combined(_whole(one, len(oracle.columns))) for one in values]
-    source = opened_by(released, engine)
+    source = opened_by(released, engine, progress)
     protocol, (name,) = oracle.protocol, receipt.names_of(oracle)
     columns = report_columns(protocol, name)
     reading = [*columns, *([by] if by else [])]
@@ -93,13 +95,15 @@ def _parts(text: Any) -> Hashable:
     return tuple(json.loads(text))
 
 
-def opened_by(released: Any, engine: Any) -> Any:
-    """Return a released table, or Spark's frame of it, to be read in batches."""
-    if not by_spark(released, engine):
-        return open_table(released)
-    from divulge.releasing.spark import frame_of, open_frame
+def opened_by(released: Any, engine: Any, progress: Progress | None = None) -> Any:
+    """Return a released table, or Spark's frame of it, to be read in batches; every pass tells how far it is."""
+    if by_spark(released, engine):
+        from divulge.releasing.spark import frame_of, open_frame
 
-    return open_frame(frame_of(released))
+        source = open_frame(frame_of(released))
+    else:
+        source = open_table(released)
+    return source if progress is None else source.watched(progress)
 
 
 def groups_of(batch: Any, by: str | None) -> list[tuple[Hashable, Any]]:

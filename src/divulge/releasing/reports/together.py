@@ -22,6 +22,7 @@ from divulge.model.labels import Labels, alphabet
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets.prefixes import Prefixes
 from divulge.releasing.drawing.coding import dictionary_of, finder
+from divulge.releasing.engine import Progress
 from divulge.releasing.estimating.estimate import MOST_TOGETHER, Frequencies, doubts, right_inverse
 from divulge.releasing.estimating.intervals import by_betting
 from divulge.releasing.planning.listed import read_values
@@ -257,11 +258,12 @@ def together_frequencies(
     confidence: float,
     simultaneous: bool,
     engine: Any,
+    progress: Progress | None,
 ) -> Any:
     """Return the Frequencies of combinations of columns, each perturbed by itself, or {value of `by`: Frequencies}."""
     listed = {} if values is None else read_values(values)
     sides = [_side(receipt, part, listed) for part in parts]
-    source = opened_by(released, engine)
+    source = opened_by(released, engine, progress)
     reading = list(dict.fromkeys([*(name for side in sides for name in side.columns), *([by] if by else [])]))
     source.require_values(reading)
     found: dict[Hashable, Together] = {}
