@@ -414,6 +414,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
             "Wang, Li, Jha 2018",
             "millions",
         ),
+        Term("noiseless hashing; buckets", "", ("protocols.noiseless_hashing",), "Csiszar 1967", "millions"),
         Term("Hadamard response", "", ("protocols.hadamard",), "Acharya et al. 2019", "millions"),
         Term("projective geometry response", "", ("protocols.projective",), "Feldman et al. 2022", "millions"),
         Term(

@@ -10,4 +10,5 @@ from .families import subset_selection as subset_selection
 from .families import unary as unary
 from .information import Enclosed as Enclosed
 from .leakage import ProtocolLeakage as ProtocolLeakage
+from .noiseless import noiseless_hashing as noiseless_hashing
 from .protocol import Protocol as Protocol
