@@ -24,6 +24,9 @@ exec "{java}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@"
 """
 
 
+collect_ignore = ["typed.py"]
+"""A script that a type checker reads, with what it must refuse: it is not run."""
+
 SHARED = ("spark", "built", "address", "browser", "kernel", "both")
 """Fixtures that take long to make: Spark, the site, the app, a browser, the Python of notebooks, compiled loops."""
 

@@ -315,7 +315,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"grid": "1m", "guarantee": "metric=0.0001/km"}, "side times epsilon"),
     ({"column": ["lat", "lon", "fare"]}, "latitude and longitude, or one number"),
     ({"column": "fare"}, "LOW,HIGH"),
-    ({"protocol": "auto"}, "name one for each column"),
+    ({"protocol": "auto"}, "`protocol` must be left out with a grid"),
     ({"grid": None, "box": None}, "without distances where no cells"),
     ({"mechanism": "identity"}, "left out"),
     ({"prior": "uniform"}, "left out"),
