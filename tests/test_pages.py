@@ -31,6 +31,13 @@ def hook(name: str) -> ModuleType:
     return module
 
 
+def test_every_command_stands_in_the_readme() -> None:
+    from divulge.cli.main import COMMANDS
+
+    rows = re.findall(r"^\| `divulge ([a-z-]+)` \|", (DOCS.parent / "README.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(COMMANDS)
+
+
 def test_every_row_and_kind_is_on_the_page_of_guarantees() -> None:
     made = hook("_guarantees")
     page = SimpleNamespace(file=SimpleNamespace(src_path="guarantees.md"))
