@@ -251,7 +251,9 @@ def _assumed(source: str, prior: Prior | None, found: Mapping[str, Any]) -> Assu
     shares = found.get("beliefs")
     if (shares is None) != (source != "groups" or prior is None):
         raise DivulgeError.of("mechanism", "have the shares of groups with their prior", "one", "missing")
-    numbers = {name: tuple(value) if name == "within" else value for name, value in found.items() if name != "beliefs"}
+    numbers: dict[str, Any] = {
+        name: tuple(value) if name == "within" else value for name, value in found.items() if name != "beliefs"
+    }
     if shares is None or prior is None:
         return Assumed(source, prior, **numbers)
     return Assumed(source, prior, **numbers, beliefs=ConvexHull(shares, prior.secrets))
