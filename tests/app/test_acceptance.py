@@ -136,6 +136,7 @@ def test_every_number_holds_against_who_reads_everything(
         page.locator("textarea").fill("\n".join(LISTED))
         seen.looks_right("columns")
         page.get_by_role("button", name="See what the others say about it").click()
+        page.wait_for_selector("#told svg.main-svg")  # the map moves what is below it
         page.get_by_role("link", name="Next: what must not happen").click()
         page.locator("select[name=value]").select_option("HIV")
         page.locator("#meaning strong").first.wait_for()

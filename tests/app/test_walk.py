@@ -285,6 +285,7 @@ def test_a_table_of_statistics(address: str, book: Path, tmp_path: Path) -> None
         page.get_by_role("button", name="Read this file").click()
         page.get_by_role("radio", name="illness is sensitive").check()
         page.get_by_role("button", name="See what the others say about it").click()
+        page.wait_for_selector("#told svg.main-svg")  # the map moves what is below it
         page.get_by_role("link", name="Next: what must not happen").click()
         page.get_by_role("button", name="Next: how").click()
         page.get_by_role("link", name="A table of statistics").click()
@@ -338,6 +339,7 @@ def test_a_whole_table_in_ten_clicks(address: str, book: Path, tmp_path: Path) -
         click(page.get_by_role("radio", name="illness is sensitive"))
         click(page.get_by_role("radio", name="yes; or the promise"))
         click(page.get_by_role("button", name="See what the others say about it"))
+        page.wait_for_selector("#told svg.main-svg")  # the map moves what is below it
         click(page.get_by_role("link", name="Or publish the whole table"))
         page.wait_for_selector("text=Take these levels")
         page.wait_for_selector(".figure svg.main-svg")
