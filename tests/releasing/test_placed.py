@@ -288,6 +288,16 @@ def test_unblurring_goes_both_ways_through_the_matrix() -> None:
     assert np.abs(reach - p).max() < 1e-6
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "may have left some where they were"), ("de", "um nichts")])
+def test_a_date_may_stay_where_it_was_and_the_statement_says_so(language: str, said: str) -> None:
+    """At 2 for each day three of four dates stay; no statement says that none is the true one."""
+    days = pa.array(np.arange(19_800, 20_000, dtype=np.int32), pa.date32())
+    done = dv.release(pa.table({"day": days}), column="day", guarantee="metric=2/d", grid="1d",
+                      box="2024-01-01,2025-01-01", per_row=True)  # fmt: skip
+    assert sum(a == b for a, b in zip(days.to_pylist(), done.table[0].to_pylist(), strict=True)) > 80
+    assert said in " ".join(dv.statement(done, language=language).text().split())
+
+
 def test_a_request_is_read_back(tmp_path: Path) -> None:
     asked = dv.Request.of("release", "t.csv", "o.csv", column=["lat", "lon"], guarantee="metric=2/mi", grid="500m",
                           box="48.7,2.1,49,2.6")  # fmt: skip

@@ -2,14 +2,14 @@
 
 PLACES: dict[str, str] = {
     "places_lead":
-        "No published point is where somebody was. Chance moved each on purpose: half of them lie within {small} of "
-        "where they should be, and 95 of 100 within {large}.",
+        "No published point says where somebody was. Chance moved each on purpose, and may have left some where they "
+        "were: half of them lie within {small} of where they should be, and 95 of 100 within {large}.",
     "places_lead_number":
-        "No published number is the true one. Chance moved each on purpose: half of them lie within {small} of the "
-        "true one, and 95 of 100 within {large}.",
+        "No published number says what the true one is. Chance moved each on purpose, and may have left some where "
+        "they were: half of them lie within {small} of the true one, and 95 of 100 within {large}.",
     "places_lead_time":
-        "No published date or time is the true one. Chance moved each on purpose: half of them lie within {small} of "
-        "the true one, and 95 of 100 within {large}.",
+        "No published date or time says what the true one is. Chance moved each on purpose, and may have left some "
+        "where they were: half of them lie within {small} of the true one, and 95 of 100 within {large}.",
     "places_words":
         "On this page, what a row really holds is called true. What the published table has in its place is called "
         "published.",
