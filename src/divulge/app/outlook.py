@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import divulge as dv
+from divulge.app.elsewhere import outlook_of_groups, outlook_of_places, outlook_of_reports
 from divulge.app.protected import outlook_of_protected
 from divulge.publishing.publish import expected as publication_expected
 from divulge.publishing.published import Published
@@ -17,6 +18,8 @@ from divulge.releasing.engine import Progress
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.release import expected
 from divulge.releasing.request import Request
+from divulge.tables.generalize import expected as coarsening_expected
+from divulge.tables.request import Generalize
 
 
 @contextmanager
@@ -33,21 +36,25 @@ def budget_in_words() -> Generator[None]:
         ) from None
 
 
-def outlook(progress: Progress, path: str, asked: Request, before: float, value: str) -> dict[str, Any]:
+def outlook(progress: Progress, path: str, asked: Request, before: float, value: str, far: str = "1") -> dict[str, Any]:
     """Return what a release comes to before it is drawn: alone, with all on record, and beside what goes out unaltered.
 
     All are the most that somebody may hold a person for `value` with: from `before`, or from how frequent it is among
-    people alike in the columns that go out.
+    people alike in the columns that go out. Of places it is by how much odds change between two that are `far` km
+    apart; of a column of many values it is about any of them, from 1 in 100.
     """
-    if not isinstance(asked, Release | Publish):
-        return {"own": 0.0, "notes": []}
-    if isinstance(asked, Release) and (asked.about_distance or asked.protocol is not None):
-        return {"own": 0.0, "notes": []}
     source = dv.open_table(path)
+    if isinstance(asked, Generalize):
+        return outlook_of_groups(coarsening_expected(asked, source))
+    assert isinstance(asked, Release | Publish)
     with budget_in_words():
         made = expected(asked, source) if isinstance(asked, Release) else publication_expected(asked, source)
     if isinstance(asked, Release) and asked.protect is not None:
-        return outlook_of_protected(source, asked, made.receipt.about, made.total)
+        return outlook_of_protected(source, asked, made)
+    if isinstance(asked, Release) and asked.about_distance:
+        return outlook_of_places(source, asked, made, Fraction(far))
+    if isinstance(asked, Release) and asked.protocol is not None:
+        return outlook_of_reports(source, asked, made)
     kind, _, spent = str(getattr(asked, "prior", "")).partition("=")
     beside = float(Fraction(spent)) if kind == "noisy" else 0.0
     alone = dict(made.receipt.guarantees) if isinstance(asked, Release) else _of_statistics(made.receipt)

@@ -12,15 +12,17 @@ import divulge as dv
 from divulge.releasing.beside import MOST_ALIKE
 from divulge.releasing.column import Release
 from divulge.releasing.engine import Progress
+from divulge.releasing.records.ledger import Expected
 from divulge.releasing.release import expected
 from divulge.releasing.request import Request
 
 
-def outlook_of_protected(source: Any, asked: Release, told: Any, total: Mapping[str, Any] | None) -> dict[str, Any]:
+def outlook_of_protected(source: Any, asked: Release, made: Expected) -> dict[str, Any]:
     """Return what a release says of the column that it protects, and what the columns beside it say, as factors."""
-    keep = list(asked.keep or ())
+    keep, told, total = list(asked.keep or ()), made.receipt.about, made.total
     return {
-        "own": 0.0, "notes": [], "protect": asked.protect, "rise": math.exp(float(told["guarantees"]["pml"])),
+        "own": 0.0, "notes": list(made.private), "protect": asked.protect,
+        "rise": math.exp(float(told["guarantees"]["pml"])),
         "releases": 1 if total is None else total["releases"], "keep": keep,
         "beside": _tells(source, keep, asked.protect) if keep else 1.0,
     }  # fmt: skip

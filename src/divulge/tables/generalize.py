@@ -19,10 +19,11 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.tables import KAnonymity
 from divulge.late import late
 from divulge.model.labels import text_of
+from divulge.releasing.engine import Engine
 from divulge.releasing.estimating.counting import by_spark, contingency
 from divulge.releasing.persons import most_of, named_after_people, people_in
 from divulge.releasing.records.aggregate import Aggregate
-from divulge.releasing.records.ledger import Kept, recorded
+from divulge.releasing.records.ledger import Expected, Kept, looked_at, recorded
 from divulge.releasing.release import engine_of
 from divulge.releasing.request import Request, asking, run
 from divulge.tables.assess import assess, counted_apart
@@ -150,28 +151,41 @@ class _Entry:
 def carry_out(request: Generalize, source: Any, *, progress: Any, warn: Callable[[str], object]) -> Generalization:
     """Search the levels, record the table, and publish it with its papers; or nothing of it."""
     engine = engine_of(source, request.engine)
-    table = engine.source
-    each = _rows_per_person(request, source, table)
+    each = _rows_per_person(request, source, engine.source)
     if request.perturb:
-        return perturbed(request, table, _coarsened(request, source, each), progress=progress, warn=warn)
-    outputs = places_of(request, table)
+        return perturbed(request, engine.source, _coarsened(request, source, each), progress=progress, warn=warn)
+    outputs = places_of(request, engine.source)
     papers = late("divulge.reporting.generalize:papers")(request)
     found = replace(_coarsened(request, source, each), person=request.person)
-    # a function of the data alone: no bound on the privacy loss of a row
-    loss = Aggregate(found.columns, {"ldp": float("inf")}, float("inf"), person=request.person)
-    output = None if outputs.table is None else outputs.table.name
-    made = _Entry((loss,), found.columns, found.as_they_were, output, found.assessment.rows)
-    budget = None if request.budget is None else as_guarantee(request.budget, "budget")
-    allowed = None if budget is None else budget.read_in(request.unit, to_keep=True)
-    asks = Kept(request.ledger, allowed, request.source_name, request.people, request.person)
-    with recorded(
-        asks, table, made, lambda key: engine.known(key, found.columns),
-        lambda person, other: most_of(table, person, other),
-    ) as entry:  # fmt: skip
+    with _entry(request, engine, found, None if outputs.table is None else outputs.table.name) as entry:
         found = replace(found, together=entry.together)
         for warning in (*entry.warnings, *entry.private, *by_choice(found)):
             warn(warning)
         return published(found, outputs, request, entry, papers)
+
+
+def expected(request: Generalize, source: Any) -> Expected:
+    """Return the coarser table as it would be, and what is on record of its people; nothing is written or stays there.
+
+    Without `perturb`.
+    """
+    engine = engine_of(source, request.engine)
+    found = _coarsened(request, source, _rows_per_person(request, source, engine.source))
+    return looked_at(found, _entry(request, engine, replace(found, person=request.person), None))
+
+
+def _entry(request: Generalize, engine: Engine, found: Generalization, output: str | None) -> Any:
+    """Return the context of a coarser table's entry in the ledger."""
+    # a function of the data alone: no bound on the privacy loss of a row
+    loss = Aggregate(found.columns, {"ldp": float("inf")}, float("inf"), person=request.person)
+    made = _Entry((loss,), found.columns, found.as_they_were, output, found.assessment.rows)
+    budget = None if request.budget is None else as_guarantee(request.budget, "budget")
+    allowed = None if budget is None else budget.read_in(request.unit, to_keep=True)
+    asks = Kept(request.ledger, allowed, request.source_name, request.people, request.person)
+    return recorded(
+        asks, engine.source, made, lambda key: engine.known(key, found.columns),
+        lambda person, other: most_of(engine.source, person, other),
+    )  # fmt: skip
 
 
 def _rows_per_person(request: Generalize, given: Any, table: Source) -> int:

@@ -171,7 +171,7 @@ def answer(pages: Any, request_: Any) -> Any:
     wanted: Mapping[str, Any] = known.get("aim", {"before": 0, "value": ""})
     job = session.job(
         "asked", outlook, path=known["data"]["path"], asked=asked, before=wanted["before"] / 100,
-        value=wanted["value"],
+        value=wanted["value"], far=places.current(session)["far"] if known["how"]["way"] == "places" else "1",
     )  # fmt: skip
     return pages.part(
         session,

@@ -29,7 +29,7 @@ from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.people import Known, Recognition, Scope, enter, known_tables, recognize, scope_of
 from divulge.releasing.records.promised import up
 from divulge.releasing.records.receipt import now
-from divulge.releasing.records.whom import Draws, Most, people_of, totals, worst
+from divulge.releasing.records.whom import Drawn, Draws, Most, drawn_by, people_of, totals, worst
 
 _LOOKS = 3
 """So often what was computed outside the lock may be out of date; then it is computed inside."""
@@ -44,6 +44,7 @@ class Open:
     total : the same as the keeper knows, who sees how many rows a person has
     warnings, untouched : what the public has to know of it
     private : what the keeper has to know
+    drawn : as of an `Outlook`
     """
 
     def __init__(self, mark: Callable[[int], None], outlook: "Outlook") -> None:
@@ -51,6 +52,7 @@ class Open:
         self.together, self.total = outlook.together, outlook.total
         self.warnings, self.private = outlook.warnings, outlook.private
         self.untouched = outlook.untouched
+        self.drawn = outlook.drawn
 
     def publishing(self) -> None:
         """Keep the entry from here on, whatever happens: something may be published."""
@@ -73,6 +75,7 @@ class Outlook:
     budgets : what is kept, and concerns it
     warnings : sentences for the public
     private : sentences for the keeper, about other tables
+    drawn : for the people of each column that releases protect, all mechanisms, and how many draws are about one person
     """
 
     together: Mapping[str, Any]
@@ -81,6 +84,7 @@ class Outlook:
     budgets: tuple[Budget, ...]
     warnings: tuple[str, ...]
     private: tuple[str, ...]
+    drawn: Drawn
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,8 @@ class Entering:
             for found in (totals(releases, draws, prior, public=True), spent)
         )
         private = (*self._private(found, mark, concerned), *_about_people(releases, draws, public, total))
-        return Outlook(public, total, untouched, concerned, tuple(map(_gone, untouched)), private)
+        drawn = drawn_by(releases, draws)
+        return Outlook(public, total, untouched, concerned, tuple(map(_gone, untouched)), private, drawn)
 
     def _asks(self, kept: Budget) -> bool:
         return self.budget is not None and str(budget_in(self.budget)) == str(kept.budget)

@@ -27,7 +27,7 @@ from divulge.releasing.records.entries import Entry, Releases, about, add_draws,
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
 from divulge.releasing.records.people import full_name, known_tables, scope_of
-from divulge.releasing.records.whom import Draws, Most, totals, worst
+from divulge.releasing.records.whom import Drawn, Draws, Most, totals, worst
 
 __all__ = ["KINDS", "Budget", "Entry", "Ledger", "files_of"]
 
@@ -421,12 +421,14 @@ class Expected:
     total : what it adds up to with all that the keeper knows; None without a ledger
     private : sentences for the keeper: whose rows these seem to be
     warnings : sentences for everybody
+    drawn : what is drawn about one person by all releases; empty without a ledger
     """
 
     receipt: Any
     total: Mapping[str, Any] | None
     private: tuple[str, ...]
     warnings: tuple[str, ...]
+    drawn: Drawn = ()
 
 
 class _Looked(Exception):
@@ -437,7 +439,7 @@ def looked_at(receipt: Any, entry: Any) -> Expected:
     """Return what an entry of the ledger says of a release that is not carried out; nothing stays on record."""
     found = Expected(receipt, None, (), ())
     with suppress(_Looked), entry as opened:
-        found = Expected(receipt, opened.total, tuple(opened.private), tuple(opened.warnings))
+        found = Expected(receipt, opened.total, tuple(opened.private), tuple(opened.warnings), opened.drawn)
         raise _Looked
     return found
 
@@ -446,7 +448,7 @@ class Unrecorded:
     """The entry of a release that no ledger keeps."""
 
     together = total = None
-    warnings = private = untouched = ()
+    warnings = private = untouched = drawn = ()
 
     def publishing(self) -> None:
         """Keep nothing."""

@@ -14,6 +14,9 @@ Most = Callable[[str, str | None], int | None]
 
 Total = Mapping[str, Fraction | float]
 
+Drawn = Sequence[Sequence[tuple[Any, float]]]
+"""For the people of each column: (mechanism, how many draws from it are about one of them)."""
+
 
 def people_of(releases: Iterable[Releases]) -> tuple[str, ...]:
     """Return the columns whose people some releases protect; without one, all of them are about rows."""
@@ -70,6 +73,15 @@ def _spent(one: Any, table: str, times: float) -> Spent:
     if math.isinf(times):
         return Spent(one.columns, None, None, loss=math.inf, rho=math.inf)
     return replace(one.of_draws(int(times)), table=table)
+
+
+def drawn_by(releases: Sequence[Releases], draws: Draws) -> Drawn:
+    """Return all mechanisms, and how many draws are about one person, for each column whose people releases protect."""
+    return [
+        [(one, several.many * draws.of(several.table, one, person, False))
+         for several in releases for one in several.mechanisms]
+        for person in people_of(releases) or (None,)
+    ]  # fmt: skip
 
 
 def totals(

@@ -34,7 +34,7 @@ class PlaceFacts(WithoutMatrix):
         """The rate of all draws about a person."""
         return self.mechanism.rate * self.mechanism.times
 
-    def odds(self, distance: Fraction, more: int = 1) -> float:
+    def odds(self, distance: Fraction, more: Fraction | int = 1) -> float:
         """Return by how much odds between two true ones so far apart change at most.
 
         Places are a little farther apart on the flat map than on the globe, and their cells by up to a diagonal more.
