@@ -26,6 +26,7 @@ from divulge.app.words import asked_for, filters, pictured, translated
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.shown import at_least, at_most, named, printable, promised, reached
+from divulge.reporting.remarks import remark
 from divulge.reporting.statements.voice import Voice, languages
 
 HERE = Path(__file__).parent
@@ -124,8 +125,8 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
             "no bound" if math.isinf(float(value)) else rounded(float(value))
         ),
     }
-    found.filters |= {"shown": named, "on_page": on_page, "begun": lambda text: text[:1].upper() + text[1:]}
-    found.filters |= filters(voice, numbers)
+    found.filters |= {"shown": named, "begun": lambda text: text[:1].upper() + text[1:]}
+    found.filters |= filters(voice, numbers) | {"remark": lambda text: remark(voice, on_page(text))}
     found.globals |= {"at_most": at_most, "at_least": at_least, "language": voice.language}
     return found
 

@@ -1,0 +1,102 @@
+"""Remarks that the library makes, as it makes them: on German pages none is English, none lost a number or name."""
+
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import divulge as dv
+from divulge.app.server import on_page
+from divulge.publishing.notes import SENTENCES, Note
+from divulge.reporting.remarks import remark
+from divulge.reporting.statements.voice import Voice
+
+ENGLISH = re.compile(r"\b(the|and|is|are|that|not|than|of|for|with|has|have|were|as|which|one|they|it)\b")
+GERMAN = Voice("de")
+N = 300
+
+
+def people(shift: int = 0) -> pa.Table:
+    rows = range(shift, shift + N)
+    return pa.table({"id": [i // 3 for i in rows], "faith": ["abc"[i // 3 % 3] for i in rows],
+                     "town": [f"t{i * 7919 % 1009}" for i in rows], "size": [i % 17 for i in rows]})  # fmt: skip
+
+
+def read_oddly(folder: Path, told: Callable[[str], object]) -> None:
+    (folder / "a.csv").write_text("Klinik\nStand\n\nid;preis\n1;2,5\n2;3,5\nGesamt;5\n", encoding="utf-8")
+    (folder / "b.csv").write_text("id;preis\n1;2,5\n2;3,5\n3;4,0\n\nGesamt;10\nQuelle: x;\n", encoding="utf-16")
+    (folder / "c.csv").write_text('id,preis\n1,"a\nb"\n2,c', encoding="utf-8")
+    (folder / "d.csv").write_text("wer;\n;tag\n1;a\n2;b\n", encoding="utf-8")
+    reads: list[tuple[str, dict[str, Any]]] = [
+        ("a.csv", {"header": "4", "footer": 1}), ("a.csv", {"header": "4"}), ("b.csv", {}),
+        ("c.csv", {"line_breaks": True}), ("d.csv", {"header": "1-2"}),
+    ]  # fmt: skip
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for name, options in reads:
+            dv.open_table(folder / name, **options)
+    for one in found:
+        told(str(one.message))
+
+
+def released_beside(folder: Path, told: Callable[[str], object]) -> None:
+    ledger: dict[str, Any] = {"ledger": folder / "l.sqlite", "column": "faith", "guarantee": "ldp=1", "warn": told}
+    first = people()
+    for i, table in enumerate((first, first.slice(0, 280), people(6 * N))):
+        dv.release(table, folder / f"o{i}.csv", source_name="survey", per_row=True, keep=["town", "size"], **ledger)
+    dv.release(first, folder / "p.csv", source_name="other", person="id", one_answer=True, keep=(), **ledger)
+    dv.release(first, folder / "q.csv", source_name="third", column="size", guarantee="ldp=1", per_row=True,
+               ledger=folder / "l.sqlite", keep=(), warn=told, people="survey")  # fmt: skip
+    dv.release(first, folder / "r.csv", source_name="survey", per_row=True, keep=(), column="town", protocol="auto",
+               guarantee="ldp=1", ledger=folder / "l.sqlite", warn=told)  # fmt: skip
+
+
+def assumed(folder: Path, told: Callable[[str], object]) -> None:
+    table = people()
+    more: dict[str, Any] = {"column": "faith", "per_row": True, "keep": (), "warn": told}
+    dv.release(table, guarantee="ldp=1", prior="noisy=1/2", **more)
+    dv.release(table, guarantee="pml=1", prior_from_data=True, purpose="record", outcomes="sets", **more)
+    dv.release(table, guarantee="pml=1", rule_out=True, outcomes="sets", purpose="information", **more)
+    dv.release(table, guarantee="ldp=1", values=["a", "b", "c", "d"], **more)
+    for note in dv.preview(table, column="faith", guarantee="ldp=1", prior="noisy=1/2", per_row=True).notes:
+        told(note)
+    dv.release(table, guarantee="pml=1", protect="size", **more)
+    odd = pa.table({"faith": ["a", "b", " a"] * 20 + ["rare"]})
+    dv.release(odd, column="faith", guarantee="ldp=1", per_row=True, warn=told)
+    beside = dv.preview(table, column="faith", guarantee="ldp=1", keep=["town", "size"], per_row=True).beside
+    for said in () if beside is None else beside.words():
+        told(said)
+
+
+def of_statistics(folder: Path, told: Callable[[str], object]) -> None:
+    for name in SENTENCES:
+        blanks = re.findall(r"\{(\w+)\}", SENTENCES[name])
+        values = {blank: ["town"] if blank == "columns" else 1234.5 for blank in blanks}
+        told(Note(name, values).text)
+
+
+@pytest.mark.parametrize("made", [read_oddly, released_beside, assumed, of_statistics])
+def test_remarks_of_the_library_are_german_on_german_pages(tmp_path: Path, made: Any) -> None:
+    found: list[str] = []
+    made(tmp_path, found.append)
+    assert len(found) > 4
+    for text in filter(None, map(on_page, dict.fromkeys(found))):
+        said = remark(GERMAN, text)
+        assert not ENGLISH.search(re.sub(r"„[^“]*“", "", said)), (text, said)
+        digits = (re.sub(r"[.,\s]", "", re.sub(r"\d{4}-\d\d-\d\d", "", one)) for one in (text, said))
+        numbers, mine = (sorted(re.findall(r"\d+", one)) for one in digits)
+        assert set(numbers) <= set(mine), (text, said)
+        assert set(re.findall(r"(?<!\w)'([^']+)'(?!\w)", text)) <= {
+            *re.findall(r"„([^“]+)“", said),
+            *re.findall(r"'([^']+)'", said),
+        }
+    assert remark(Voice(), found[0]) == found[0]
+
+
+def test_what_is_not_known_stays_as_it_is() -> None:
+    text = "Something new happened. It has no German."
+    assert remark(GERMAN, text) == text
