@@ -263,32 +263,34 @@ class Pointwise(Tabled, Record):
         pd = require("pandas", "frames")
         return pd.DataFrame(columns, index=pd.Index(list(self.outcomes), name="outcome", tupleize_cols=False))
 
-    def plot(self, ax: Any = None, kind: Literal["tail", "bars"] = "tail", **options: Any) -> Any:
-        """Draw P(value > t) over t, or one bar an outcome, on matplotlib axes and return them (extra: plot).
+    def plot(self, ax: Any = None, kind: Literal["bars", "tail"] | None = None, **options: Any) -> Any:
+        """Draw one bar an outcome, or P(value > t) over t, on matplotlib axes and return them (extra: plot).
 
-        Options such as `label` and `color` are those of a line, or of bars; `plot_pointwise` lays several tails over
+        Options such as `label` and `color` are those of bars, or of a line; `plot_pointwise` lays several tails over
         one another. Bars are as long as the value; one that is infinite is said to be, in words.
 
         Parameters
         ----------
         ax : matplotlib axes, or None for new ones
-        kind : "tail" or "bars"
+        kind : "bars" or "tail", optional
+            Bars when not given, and the tail where there are more outcomes than can be read beside each other.
 
         Examples
         --------
         >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
-        >>> leak.plot(label="today").get_xlabel()
-        't [nats]'
-        >>> [label.get_text() for label in leak.plot(kind="bars").get_yticklabels()]
+        >>> [label.get_text() for label in leak.plot(color="gray").get_yticklabels()]
         ['rare', 'usual']
+        >>> leak.plot(kind="tail").get_xlabel()
+        't [nats]'
         """
-        from divulge.measures.pictures.plots import bars, pointwise
+        from divulge.measures.pictures.plots import MOST_BARS, bars, pointwise
 
+        kind = kind or ("bars" if len(self) <= MOST_BARS else "tail")
         if kind == "bars":
             return bars(self, ax, **options)
         if kind != "tail":
-            raise DivulgeError.of("kind", 'be "tail" or "bars"', "it", repr(kind)[:60])
+            raise DivulgeError.of("kind", 'be "bars" or "tail"', "it", repr(kind)[:60])
         return pointwise(self, ax, **options)
 
     def __getitem__(self, outcome: Hashable) -> float:
