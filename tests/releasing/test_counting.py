@@ -139,3 +139,22 @@ def test_whole_numbers_of_a_narrow_range_count_as_others_do(kind: pa.DataType, n
     found = dv.contingency(pa.table({"x": pa.array(values, kind)}), "x")
     assert found.to_dict() == Counter(values)
     assert list(found.labels[0][:-1]) == [v for v in dict.fromkeys(values) if v is not None]
+
+
+@pytest.mark.parametrize(("dense", "bits"), [(40, 62), (40, 20), (2000, 62), (1, 11)])
+def test_keys_grow_with_the_values_that_come_and_cells_stand_side_by_side_where_bits_are_too_few(
+    dense: int, bits: int, monkeypatch: Any
+) -> None:
+    """Each batch brings values that none before it had, so that keys are made anew while counts go on."""
+    monkeypatch.setattr(counting, "_DENSE", dense)
+    monkeypatch.setattr(counting, "_MOST_BITS", bits)
+    monkeypatch.setattr("divulge.files.tables.source.MOST_ROWS", 1 << 6)
+    rng = np.random.default_rng(dense + bits)
+    grown = np.arange(3000) // 4
+    columns = {
+        "id": [f"p{v}" for v in rng.integers(0, grown + 1)],
+        "zip": [None if v % 11 == 3 else int(v) for v in rng.integers(0, grown // 9 + 2)],
+        "sex": rng.choice(["f", "m"], 3000).tolist(),
+    }
+    found = dv.contingency(pa.table(columns), list(columns))
+    assert Counter(found.to_dict()) == Counter(zip(*columns.values(), strict=True))

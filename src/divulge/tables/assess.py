@@ -89,7 +89,7 @@ def assess(
 
     def about(names: Sequence[str], alone: tuple[Assessment, ...]) -> Assessment:
         ladder: Hierarchy | None = ladders.get(names[0]) if len(names) == 1 else None
-        groups = groups_of(_projected(found, [*columns, *names]), columns, names)
+        groups = groups_of(found, columns, names)
         return Assessment(groups, alone, confidence, outside, size, ladder, pairs, left_out)
 
     alone = tuple(about([name], ()) for name in secrets) if len(secrets) > 1 else ()

@@ -141,25 +141,40 @@ def grouped(
     rows: np.ndarray,
 ) -> Groups:
     """Return the groups of cells: codes of shape (cells, known), the secret value and the rows of each."""
-    key = packed(list(codes.T), list(map(len, labels))) if known else np.zeros(len(value), dtype=np.int64)
+    sizes = list(map(len, labels))
+    first, *cells = _merged(packed(codes.T, sizes) if known else np.zeros(len(value), dtype=np.int64), value, rows)
+    return Groups(known, secret, labels, values, codes[first], *cells)
+
+
+def _merged(key: np.ndarray, value: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the first cell of each group by its key, and group, value and rows of each pair of both that occurs."""
     first, group, _ = merged_by(key, rows)
-    cell, _, counts = merged_by(packed([group, value], [len(first), len(values)]), rows)
-    return Groups(known, secret, labels, values, codes[first], group[cell], value[cell], counts)
+    pairs = packed([group, value], [len(first), int(value.max(initial=0)) + 1])
+    cell, _, counts = merged_by(pairs, rows, places=False)
+    return first, group[cell], value[cell], counts
 
 
 def groups_of(found: Contingency, known: Sequence[str], secret: Sequence[str]) -> Groups:
-    """Return the groups of a table that was counted: its known columns, then its sensitive ones."""
-    rank = [ranks(labels).astype(np.int32) for labels in found.labels]
-    cells = [rank[i][found.cells[:, i]] for i in range(len(found.columns))]
-    ordered = [_in_order(labels, rank[i]) for i, labels in enumerate(found.labels)]
-    many = len(known)
-    sizes = [len(labels) for labels in ordered[many:]]
-    first, value, _ = merged_by(
-        packed(cells[many:], sizes) if sizes else np.zeros(len(found.counts), np.int64), found.counts
-    )
-    values = _values([ordered[many + i] for i in range(len(secret))], [cell[first] for cell in cells[many:]])
-    codes = np.column_stack(cells[:many]) if many else np.empty((len(value), 0), dtype=np.int64)
-    return grouped(tuple(known), tuple(secret), tuple(ordered[:many]), values, codes, value, found.counts)
+    """Return the groups of a table that was counted, by some of its columns.
+
+    One column at a time is put in the order of its values: all of them would be as large as the counts.
+    """
+    rank = {name: ranks(labels).astype(np.int32) for name, labels in zip(found.columns, found.labels, strict=True)}
+    ordered = {name: _in_order(labels, rank[name]) for name, labels in zip(found.columns, found.labels, strict=True)}
+
+    def codes(name: str, cells: Any = slice(None)) -> np.ndarray:
+        return rank[name][found.cells[cells, found.columns.index(name)]]
+
+    def key(names: Sequence[str]) -> np.ndarray:
+        sizes = [len(ordered[name]) for name in names]
+        return packed(map(codes, names), sizes) if names else np.zeros(len(found.counts), dtype=np.int64)
+
+    first, value, _ = merged_by(key(secret), found.counts)
+    values = _values([ordered[name] for name in secret], [codes(name, first) for name in secret])
+    first, *cells = _merged(key(known), value, found.counts)
+    columns = [codes(name, first) for name in known]
+    own = np.column_stack(columns) if known else np.empty((len(first), 0), dtype=np.int32)
+    return Groups(tuple(known), tuple(secret), tuple(ordered[name] for name in known), values, own, *cells)
 
 
 def _in_order(labels: Sequence[Hashable], rank: np.ndarray) -> tuple[Hashable, ...]:

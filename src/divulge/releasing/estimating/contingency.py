@@ -174,6 +174,7 @@ class Tally:
         self._seen = [_Column() for _ in names]
         self._narrow = len(names) <= _AXES
         self._dense = np.zeros([0] * (len(names) if self._narrow else 1), dtype=np.int64)
+        self._bits = [1] * len(names)
         self._sparse: list[tuple[np.ndarray, np.ndarray]] = []
         self._pending = self._settled = 0
 
@@ -188,19 +189,38 @@ class Tally:
             self._dense = np.pad(self._dense, grown) if any(map(sum, grown)) else self._dense
             np.add.at(self._dense, tuple(where), counts)
         else:
-            self._sparse.append((np.column_stack([part.astype(np.int32) for part in where]), counts))
+            self._widen()
+            self._sparse.append((self._key(where), counts))
             self._pending += len(counts)
             if self._pending > max(_DENSE, self._settled):  # so that each cell is met a few times in all
                 self._settle()
 
+    def _widen(self) -> None:
+        """Give each column the bits that its places need in a key, and those that were kept their new keys."""
+        bits = [max(old, (len(column) - 1).bit_length()) for old, column in zip(self._bits, self._seen, strict=True)]
+        if bits != self._bits:
+            for i, (kept, counts) in enumerate(self._sparse):
+                columns = [self._column(kept, k) for k in range(len(bits))]
+                self._sparse[i] = _joined(columns, bits), counts
+            self._bits = bits
+
+    def _key(self, where: Sequence[np.ndarray]) -> np.ndarray:
+        return _joined(where, self._bits)
+
+    def _column(self, kept: np.ndarray, k: int) -> np.ndarray:
+        """Return the places of a column that were joined."""
+        if kept.ndim == 2:
+            return kept[:, k]
+        return ((kept >> sum(self._bits[k + 1 :])) & ((1 << self._bits[k]) - 1)).astype(np.int32)
+
     def _settle(self) -> None:
         """Add up the cells that were met in several batches."""
-        sizes = [len(column) for column in self._seen]
-        cells = np.concatenate([cells for cells, _ in self._sparse])
+        kept = np.concatenate([kept for kept, _ in self._sparse])
         counts = np.concatenate([counts for _, counts in self._sparse])
         self._sparse.clear()
-        first, _, counts = merged_by(packed(list(cells.T), sizes), counts, places=False)
-        self._sparse.append((cells[first], counts))
+        key = packed(kept.T, [1 << bits for bits in self._bits]) if kept.ndim == 2 else kept
+        first, _, counts = merged_by(key, counts, places=False)
+        self._sparse.append((kept[first], counts))
         self._pending, self._settled = 0, len(counts)
 
     def contingency(self) -> Contingency:
@@ -208,13 +228,29 @@ class Tally:
         if self._sparse:
             if self._narrow:
                 cells = np.argwhere(self._dense)
-                self._sparse.append((cells.astype(np.int32), self._dense[tuple(cells.T)]))
+                self._sparse.append((self._key(list(cells.T)), self._dense[tuple(cells.T)]))
             self._settle()
-            (found,) = self._sparse
+            ((kept, counts),) = self._sparse
+            found = np.column_stack([self._column(kept, k) for k in range(len(self.names))]), counts
         else:
             cells = np.argwhere(self._dense) if self._narrow else np.zeros((0, len(self.names)), dtype=np.int64)
             found = cells, self._dense[tuple(cells.T)] if self._narrow else self._dense
         return _gathered(self.names, self._seen, *found)
+
+
+def _joined(where: Sequence[np.ndarray], bits: Sequence[int]) -> np.ndarray:
+    """Return the places of each cell as one number, as many bits a column; where 64 are too few, side by side."""
+    if sum(bits) > _MOST_BITS:
+        return np.column_stack([part.astype(np.int32) for part in where])
+    key = where[0].astype(np.int64)
+    for part, own in zip(where[1:], bits[1:], strict=True):
+        key <<= own
+        key |= part
+    return key
+
+
+_MOST_BITS = 62
+"""Keys of so many bits are whole numbers of 64 that are not negative."""
 
 
 def counts_of(columns: Sequence[Encoded]) -> Counts:
@@ -314,15 +350,18 @@ _MOST_KEY = 1 << 62
 """Combinations of values are numbered below this, in 64 bits."""
 
 
-def packed(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
+def packed(codes: Iterable[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
     """Return one whole number for each combination of codes, in their order; dense ranks where 64 bits are too few."""
-    key, span = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64), 1
-    for code, size in zip(codes, sizes, strict=True):
+    key, span = np.zeros(0, dtype=np.int64), 1
+    for i, (code, size) in enumerate(zip(codes, sizes, strict=True)):
         if span * size > _MOST_KEY:
             found, key = np.unique(key, return_inverse=True)
             span = len(found)
-        key *= size
-        key += code
+        if i:
+            key *= size
+            key += code
+        else:
+            key = code.astype(np.int64)
         span *= size
     return key
 
