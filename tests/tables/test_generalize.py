@@ -26,8 +26,10 @@ from tables.certificates import (
     people,
 )
 from tables.drawn import models, recursive_c
+from typer.testing import CliRunner
 
 import divulge as dv
+from divulge.cli.main import app
 from divulge.datasets import adult, adult_hierarchies
 
 
@@ -365,6 +367,16 @@ def test_a_table_of_groups_is_on_record_and_no_budget_allows_it(tmp_path: Path) 
     assert not any("on record" in note for note in found.notes)
     second = dv.generalize(table, "a", "s", **asked)
     assert any("1 other release" in note for note in second.notes)
+    (kept,) = dv.Ledger(ledger).entries("survey")[1].mechanisms
+    assert kept.guarantees["ldp"] == math.inf
+    assert kept.groups == {"known": ["a"], "k": 2, "guarantees": ["k=2"], "lift": "1"}
+    shown = CliRunner().invoke(app, ["ledger", "show", "--ledger", str(ledger)]).output
+    assert "Tables of groups, which no ldp bounds" in shown
+    assert "no other release of the same" in shown
+    said = {language: " ".join(dv.statement(second, language).text().split()) for language in ("en", "de")}
+    assert "Other releases of the same people are on record: 1." in said["en"]
+    assert "dieselben Menschen sind verzeichnet: 1." in said["de"]
+    assert "on record" not in " ".join(dv.statement(found).text().split())
     with pytest.raises(dv.DivulgeError, match="must allow"):
         dv.generalize(table, "a", "s", **asked, budget="ldp=3")
     assert len(dv.Ledger(ledger).entries("survey")) == 2

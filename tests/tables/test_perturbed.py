@@ -68,6 +68,12 @@ def test_who_has_the_published_files_learns_what_both_bounds_say(seed: int, tmp_
     shown = f"{math.ceil(2.25 * math.exp(receipt['guarantees']['pml']) * 100 - 1e-9) / 100:.2f}".rstrip("0")
     assert f"none more than {shown} times" in said
     assert "k=5, lift=2.25" in said
+    assert "in an order of chance within each group" in said
+    assert "old order" not in said
+    coarser = [name for name, level in found.levels.items() if level]
+    assert receipt["coarsened"] == {name: found.levels[name] for name in coarser}
+    assert receipt["untouched"] == [name for name in KNOWN if name not in coarser]
+    assert dv.Receipt.read(tmp_path / "out.receipt.json").coarsened == receipt["coarsened"]
     for path in tmp_path.glob("out.*"):  # the true values and the certificate are the keeper's
         assert ("infeasible" in path.read_text()) is (path.name == "out.keeper.json")
 
@@ -100,16 +106,18 @@ def deals(rows: list[dict[str, str]]) -> list[tuple[str, ...]]:
     return found
 
 
+@pytest.mark.parametrize("recoding", ["global", "local"])
 @pytest.mark.parametrize("seed", range(few(18, 6)))
 def test_who_has_the_coarse_table_and_all_known_columns_learns_what_the_statement_says(
-    seed: int, tmp_path: Path
+    seed: int, recoding: str, tmp_path: Path
 ) -> None:
     """They have table and known columns of all, and hold every way to deal the answers out for alike."""
     rng = np.random.default_rng(seed)
     own = {"q": rng.choice(["11", "12", "21", "22"], 9).tolist(), "s": rng.choice(["x", "y", "z"], 9).tolist()}
     ladder = {"q": {q: [q[0] + "*", "*"] for q in ("11", "12", "21", "22")}}
     out = tmp_path / "out.csv"
-    dv.generalize(pa.table(own), "q", "s", out, guarantees="k=3", hierarchies=ladder, per_row=True)
+    dv.generalize(pa.table(own), "q", "s", out, guarantees="k=3", hierarchies=ladder, per_row=True,
+                  recoding=recoding)  # fmt: skip
     rows: list[Any] = pyarrow.csv.read_csv(
         out, convert_options=pyarrow.csv.ConvertOptions(column_types={"q": pa.string()})
     ).to_pylist()

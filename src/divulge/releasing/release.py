@@ -241,10 +241,14 @@ def released(
     *,
     progress: Progress | Literal[False] | None,
     warn: Callable[[str], object],
+    coarsened: Mapping[str, int] | None = None,
 ) -> Receipt:
-    """Return the receipt of a release that was carried out, with these papers beside it."""
+    """Return the receipt of a release that was carried out, with these papers beside it.
+
+    `coarsened` has the levels of columns that were made coarser before, where the rows stand group by group.
+    """
     with telling(progress) as move:
-        return _carried_out(source, resolved(request, source), papers, move, warn)
+        return _carried_out(source, resolved(request, source), papers, move, warn, coarsened)
 
 
 def _names(request: Release) -> dict[str, str]:
@@ -298,9 +302,10 @@ def expected(request: Release, source: Any) -> Expected:
 
 
 def _carried_out(
-    source: Any, request: Release, papers: Papers, progress: Progress | None, warn: Callable[[str], object]
-) -> Receipt:
-    found = _prepared(source, request)
+    source: Any, request: Release, papers: Papers, progress: Progress | None, warn: Callable[[str], object],
+    coarsened: Mapping[str, int] | None = None,
+) -> Receipt:  # fmt: skip
+    found = _prepared(source, request, coarsened)
     with found.entry(request) as entry:
         made = replace(found.made, together=entry.together, warnings=(*found.made.warnings, *entry.warnings))
         total = made.guarantees if entry.total is None else entry.total["guarantees"]
@@ -320,7 +325,7 @@ def _beside(found: _Prepared, request: Release, loss: float) -> Sequence[str]:
     return () if added is None else added.words()
 
 
-def _prepared(source: Any, request: Release) -> _Prepared:
+def _prepared(source: Any, request: Release, coarsened: Mapping[str, int] | None = None) -> _Prepared:
     opened = engine = engine_of(source, request.engine)
     table, columns, sink = engine.source, request.columns, request.sink
     kept = () if request.only_column else request.keep
@@ -365,13 +370,14 @@ def _prepared(source: Any, request: Release) -> _Prepared:
             sinks.refuse_changed(outputs.table, column, texts, table.schema.field(column).type, alone)
     made = Receipt(
         mechanisms=chosen.mechanisms, guarantees=total(chosen.mechanisms), rows=0, source=table.name,
-        output=None if outputs.table is None else outputs.table.name, null_as=request.null_as, untouched=plan.untouched,
-        warnings=(*_warnings(plan), *chosen.notes), created=now(), version=__version__,
+        output=None if outputs.table is None else outputs.table.name, null_as=request.null_as,
+        untouched=tuple(name for name in plan.untouched if name not in (coarsened or {})),
+        warnings=(*_warnings(plan, coarsened), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(dict.fromkeys(plan.renamed[name] for m in chosen.mechanisms for name in m.columns)),
         purpose=request.purpose,
         asked=() if chosen.about or request.about_distance else tuple(_as_json(one) for one in request.kept),
         protects=whose.protects, answers=_answers(request, answers, chosen), about=chosen.about,
-        chain=followed(request, chosen.mechanisms[0]),
+        chain=followed(request, chosen.mechanisms[0]), coarsened=coarsened,
     )  # fmt: skip
     return _Prepared(engine, plan, outputs, chosen, made, opened)
 
@@ -530,18 +536,23 @@ class _Run:
         return done if self.engine.reread is None else replace(done, table=self.engine.reread(sink))
 
 
-def _warnings(plan: Plan) -> tuple[str, ...]:
+def _warnings(plan: Plan, coarsened: Mapping[str, int] | None) -> tuple[str, ...]:
     """Return what the reader of the receipt has to know."""
-    said = ["The rows are in the order of the source: whoever knows whose row is where can link what was released."]
-    if plan.untouched:
-        names = ", ".join(map(repr, plan.untouched))
-        said.append(f"These columns went out as they are, and can identify people or tell the secret: {names}.")
+    said = [_IN_ORDER if coarsened is None else _BY_GROUP]
+    as_they_are = [name for name in plan.untouched if name not in (coarsened or {})]
+    for sentence, names in ((_AS_THEY_ARE, as_they_are), (_COARSER, coarsened)):
+        said += [sentence.format(columns=", ".join(map(repr, names)))] if names else []
     sources = {part.mechanism.assumed.source for part in plan.parts}
     said += [text for source, text in _ON_PRIOR.items() if source in sources]
     if len(plan.parts) > 1:
         said.append("The columns were released independently of each other; together they guarantee the sum of ldp.")
     return tuple(said)
 
+
+_IN_ORDER = "The rows are in the order of the source: whoever knows whose row is where can link what was released."
+_BY_GROUP = "The rows stand group by group, in an order of chance within each."
+_AS_THEY_ARE = "These columns went out as they are, and can identify people or tell the secret: {columns}."
+_COARSER = "These columns went out coarser than they were, and can still tell of people and of the secret: {columns}."
 
 _ON_PRIOR = {
     "counted": "The prior was counted from the released column itself: the mechanism tells how often each value "

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import number_of
 from divulge.files.hierarchies import Hierarchy
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.record import Record
@@ -20,7 +19,7 @@ from divulge.tables.levels.minimality import Minimality, written
 from divulge.tables.levels.mondrian import Local
 from divulge.tables.levels.search import Certificate
 from divulge.tables.models import lift_of_both
-from divulge.tables.notes import BEFORE, chosen, of_people
+from divulge.tables.notes import before, chosen, of_people
 from divulge.tables.reduction import NUMBERS, sizes, subjects
 
 FORMAT = "divulge generalization 1"
@@ -116,10 +115,13 @@ class Generalization(Tabled, Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """Against whom the numbers hold, and against whom they do not."""
-        before = self.together["releases"] - 1 if self.together else 0
-        others = (BEFORE.format(releases=number_of(before, "other release")),) if before else ()
         people = of_people(self.rows_per_person, self.people)
-        return (*self.assessment.notes, chosen(self.suppressed), *people, *others)
+        return (*self.assessment.notes, chosen(self.suppressed), *people, *before(self.others))
+
+    @property
+    def others(self) -> int:
+        """How many other releases of the same people the ledger has on record."""
+        return self.together["releases"] - 1 if self.together else 0
 
     @property
     def receipt(self) -> dict[str, Any]:
@@ -141,6 +143,7 @@ class Generalization(Tabled, Record):
             "groups": self.assessment.groups,
             "k": self.assessment.k,
             "people": self.people,
+            **({"others": self.others} if self.others else {}),
             "sizes": sizes(self.assessment.by_group),
             "subjects": subjects(self._subjects, self.guarantees),
             **self._about_secrets(),

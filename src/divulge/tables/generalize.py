@@ -176,8 +176,11 @@ def expected(request: Generalize, source: Any) -> Expected:
 
 def _entry(request: Generalize, engine: Engine, found: Generalization, output: str | None) -> Any:
     """Return the context of a coarser table's entry in the ledger."""
+    told = found.assessment
+    groups = {"known": list(told.known), "k": told.k, "guarantees": [str(one) for one in found.guarantees],
+              "lift": str(told.lift) if told.secret else None}  # fmt: skip
     # a function of the data alone: no bound on the privacy loss of a row
-    loss = Aggregate(found.columns, {"ldp": float("inf")}, float("inf"), person=request.person)
+    loss = Aggregate(found.columns, {"ldp": float("inf")}, float("inf"), person=request.person, groups=groups)
     made = _Entry((loss,), found.columns, found.as_they_were, output, found.assessment.rows)
     budget = None if request.budget is None else as_guarantee(request.budget, "budget")
     allowed = None if budget is None else budget.read_in(request.unit, to_keep=True)

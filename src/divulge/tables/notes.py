@@ -93,6 +93,17 @@ def of_people(rows: int, people: int) -> tuple[str, ...]:
     return (PEOPLE.format(rows=rows, people=people),) if rows > 1 else ()
 
 
+def before(others: int) -> tuple[str, ...]:
+    """Return what is said where other releases of the same people are on record.
+
+    Examples
+    --------
+    >>> len(before(1)), before(0)
+    (1, ())
+    """
+    return (BEFORE.format(releases=number_of(others, "other release")),) if others else ()
+
+
 def caveats(found: Any) -> tuple[str, ...]:
     """Return the sentences that stand with every assessment."""
     small = int((found.by_group.sizes < FEW).sum())

@@ -19,7 +19,7 @@ from divulge.releasing.output.signature import PART
 from divulge.releasing.records.levels import contradiction, readable
 from divulge.tables.columns import FEW
 from divulge.tables.generalization import FORMAT, Generalization
-from divulge.tables.notes import always, chosen, few_rows, of_people
+from divulge.tables.notes import always, before, chosen, few_rows, of_people
 from divulge.tables.reduction import SIZES, SUBJECT, contradictions
 from divulge.tables.request import Generalize
 
@@ -34,7 +34,7 @@ _RECEIPT = {
     "sizes": SIZES, "subjects": [SUBJECT], "loss": str, "suppressed": whole, "rows": whole, "groups": whole,
     "k": whole,
     "people": whole, "protects": {"person": (None, str), "rows_per_person": whole}, "notes": [str],
-    "version": str, "digest": (None, str),
+    "others?": whole, "version": str, "digest": (None, str),
     "lift?": str, "least_lift?": str, "certainty?": str, "certainty_beside_one?": str,
 }  # fmt: skip
 
@@ -87,7 +87,7 @@ def _refuse_contradictions(found: Mapping[str, Any]) -> None:
         raise contradiction(*contradictory)
     small = sum(many for size, many in found["sizes"].items() if int(size) < FEW)
     wanted = (*always(found["known"]), *few_rows(small, found["groups"]), chosen(found["suppressed"]),
-              *of_people(each, people))  # fmt: skip
+              *of_people(each, people), *before(found.get("others", 0)))  # fmt: skip
     if not set(wanted) <= set(found["notes"]):
         raise DivulgeError("must say in its notes what its numbers say; one is missing, or says something else.")
 

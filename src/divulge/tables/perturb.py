@@ -38,7 +38,8 @@ def perturbed(
         text = json.dumps(kept, ensure_ascii=False, allow_nan=False)
         return written | {"keeper.json": (printable_json(text) + "\n").encode()}
 
-    done = released(asked, found.rows, made, progress=progress, warn=warn)
+    coarser = {name: level for name, level in found.levels.items() if name not in found.as_they_were}
+    done = released(asked, found.rows, made, progress=progress, warn=warn, coarsened=coarser)
     own = None if done.table is None else table.restore(done.table)
     return replace(found, perturbed=done, table=own, papers=done.papers, together=done.together, person=request.person)
 
@@ -54,7 +55,8 @@ def release_of(request: Generalize, table: Source) -> Release:
     >>> release_of(asked, open_table(pa.table({"age": [1], "ill": [2]}))).prior
     'groups=age'
     """
-    named = request.source_name or (None if request.ledger is None or table.path is None else str(table.path))
+    path = None if request.ledger is None or table.path is None else str(table.path.resolve())
+    named = request.source_name or path
     return Release(
         column=request.secrets, guarantee=request.perturb, prior=f"groups={between_commas(request.columns)}",
         within=request.guarantees, per_row=True, source_name=named,

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
@@ -71,7 +72,8 @@ def show(
         releases = [
             {"source": e.source, "columns": list(e.columns), "state": e.state, "created": e.created, "rows": e.rows,
              "output": e.output, "guarantees": [levels_in(m.for_a_person, unit) for m in e.mechanisms],
-             "untouched": None if e.untouched is None else list(e.untouched), "because": e.because}
+             "untouched": None if e.untouched is None else list(e.untouched), "because": e.because,
+             **({"groups": groups} if (groups := _groups(e)) else {})}
             for e in entries
         ]  # fmt: skip
         budgets = [
@@ -110,6 +112,15 @@ def show(
         left=range(2),
         width=WIDTH,
     )
+    if any(map(_groups, entries)):
+        rows = [
+            [short[e.source], _shown(groups["known"]), _shown(groups["guarantees"]), f"{groups['k']:,}",
+             "-" if groups["lift"] is None else upper(Fraction(groups["lift"])), _shown(e.output or "")]
+            for e in entries if (groups := _groups(e))
+        ]  # fmt: skip
+        header = ["table", "who knows", "kept", "k", "lift", "output"]
+        print_table("Tables of groups, which no ldp bounds", header, rows, left=(0, 1, 2, 5), width=WIDTH)
+        say(fill(_OF_GROUPS, WIDTH))
     if any(e.untouched for e in entries):
         rows = [[short[e.source], _shown(e.untouched), _shown(e.output or "")] for e in entries if e.untouched]
         print_table("Went out as they are", ["table", "columns", "output"], rows, left=range(3), width=WIDTH)
@@ -123,6 +134,17 @@ def show(
     for e in entries:
         if e.because and e.source not in e.because:
             say(fill(f"{short[e.source]}, {e.created[:10]}: {printable(e.because)}.", WIDTH, subsequent_indent="  "))
+
+
+_OF_GROUPS = (
+    "Nothing in them was changed by chance. k and the largest lift hold against somebody who knows these columns of "
+    "one person and no other release of the same people; of two such tables together nothing is promised."
+)
+
+
+def _groups(entry: Any) -> dict[str, Any] | None:
+    """Return what is on record of a table of groups; None of another release."""
+    return next((dict(found) for one in entry.mechanisms if (found := getattr(one, "groups", None))), None)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What the ledger keeps of published statistics: what they can say about one record, without their numbers."""
+"""What the ledger keeps of published statistics, and of tables of groups: what they can say about one record."""
 
 import math
 from collections.abc import Mapping
@@ -7,13 +7,14 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from divulge import exact
-from divulge.files.forms import Form, fits, level
+from divulge.files.forms import Form, fits, level, whole
 from divulge.model.entries import rational
 from divulge.releasing.records.promised import Spent, added, up
 
 AGGREGATE: Form = {
     "statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str),
     "adp?": {"epsilon": level, "delta": level}, "person?": str,
+    "groups?": {"known": [str], "k": whole, "guarantees": [str], "lift": (None, str)},
 }  # fmt: skip
 
 
@@ -29,6 +30,10 @@ class Aggregate:
     least : probability that every value of the secret has at least, where pml or pmc were asked for
     adp : (epsilon, delta) of the same change that was asked for, where ldp is infinite
     person : the column that says whose rows are one record; a row is one where it is None
+    groups : {"known", "k", "guarantees", "lift"} or None
+        Of a table of groups, which no ldp bounds: the columns that people may know, the rows of the smallest group,
+        what was asked of all, and how many times as likely an answer becomes at most to somebody who knows these
+        columns of one person.
     """
 
     columns: tuple[str, ...]
@@ -37,6 +42,7 @@ class Aggregate:
     least: Fraction | None = None
     adp: tuple[float, float] | None = None
     person: str | None = None
+    groups: Mapping[str, Any] | None = None
 
     channel: ClassVar[None] = None
     prior: ClassVar[None] = None
@@ -76,6 +82,7 @@ class Aggregate:
             "least": None if self.least is None else str(self.least),
             **({} if self.adp is None else {"adp": {"epsilon": self.adp[0], "delta": self.adp[1]}}),
             **({} if self.person is None else {"person": self.person}),
+            **({} if self.groups is None else {"groups": dict(self.groups)}),
         }  # fmt: skip
 
     def on_record(self) -> dict[str, Any]:
@@ -93,7 +100,10 @@ class Aggregate:
             raise ValueError("a probability is above 0 and at most 1")
         adp = found.get("adp")
         kept = None if adp is None else (float(adp["epsilon"]), float(adp["delta"]))
-        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least, kept, found.get("person"))
+        groups = found.get("groups")
+        if groups is not None and groups["lift"] is not None and rational(groups["lift"]) < 1:
+            raise ValueError("a largest lift is at least 1")
+        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least, kept, found.get("person"), groups)
 
 
 def _of_group(epsilon: float, delta: float, times: int) -> tuple[float, float]:

@@ -148,17 +148,18 @@ def refuse_levels(one: Any) -> None:
 
 
 def _refuse_names(receipt: Any) -> None:
-    """Refuse names of columns that went out twice, and columns that went out as they are without a word of it."""
+    """Refuse names of columns that went out twice, and columns that went out beside without a word of it."""
     released = receipt.released_as or receipt.columns
     wanted = sum(len(receipt.names_of(one)) for one in receipt.mechanisms)
     if len(released) != wanted:
         raise contradiction("the number of names of released columns", len(released), wanted)
-    names = [*released, *receipt.untouched]
+    beside = [*receipt.untouched, *(receipt.coarsened or ())]
+    names = [*released, *beside]
     if len(set(names)) < len(names):
         raise DivulgeError("must name each column that went out once; one is there twice.")
-    silent = [name for name in receipt.untouched if not any(repr(name) in said for said in receipt.warnings)]
+    silent = [name for name in beside if not any(repr(name) in said for said in receipt.warnings)]
     if silent:
-        raise DivulgeError(f"must warn of columns that went out as they are; it does not of {silent[0]!r}.")
+        raise DivulgeError(f"must warn of columns that went out as they are, or coarser; it does not of {silent[0]!r}.")
 
 
 def _refuse_asked(asked: Any, receipt: Any) -> None:

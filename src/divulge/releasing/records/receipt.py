@@ -42,7 +42,7 @@ RECEIPT: Form = {
                  "bought?": {"epsilon": level, "delta": level}, "taken?": bool},
     "about?": (None, {"variable": (None, str), "counted": bool, "values": [str], "asked": [str],
                       "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}], "always": level}),
-    "chain?": (None, FOLLOWING),
+    "chain?": (None, FOLLOWING), "coarsened?": {"*": whole},
     "guarantees": {"ldp": level, "*": level}, "mechanisms": Some((MECHANISM, ORACLE, PLACED)),
 }  # fmt: skip
 """What a receipt is made of."""
@@ -95,6 +95,9 @@ class Receipt(Record):
         P(x | s) is wrong by a total variation; "always" whatever the law is.
     chain : Following or None
         How one row of a person follows another, by a public model.
+    coarsened : {column: level} or None
+        Columns that went out coarser than they were, of a table whose rows stand group by group, in an order of chance
+        within each.
     table : the released table, when no sink was given; not part of the written receipt
     papers : dict
         {"table", "codebook", "statement", "receipt", "keeper", ...: path} of the files that were written; not part of
@@ -129,6 +132,7 @@ class Receipt(Record):
     answers: Mapping[str, Any] = field(default_factory=lambda: {"from": "table"})
     about: Mapping[str, Any] | None = None
     chain: Following | None = None
+    coarsened: Mapping[str, int] | None = None
     table: Any = field(default=None, repr=False, compare=False)
     papers: Mapping[str, Path] = field(default_factory=dict[str, Path], repr=False, compare=False)
 
@@ -230,6 +234,7 @@ class Receipt(Record):
             "answers": dict(self.answers),
             **({"about": dict(self.about)} if self.about is not None else {}),
             **({"chain": self.chain.to_dict()} if self.chain is not None else {}),
+            **({"coarsened": dict(self.coarsened)} if self.coarsened is not None else {}),
             "warnings": list(self.warnings),
             "guarantees": finite(self.guarantees),
             "mechanisms": [mechanism.to_dict(keeper=keeper) for mechanism in self.mechanisms],
@@ -406,6 +411,7 @@ class Receipt(Record):
             answers=found.get("answers", {"from": _answers_from(parts)}),
             about=found.get("about"),
             chain=_followed(found.get("chain"), parts),
+            coarsened=found.get("coarsened"),
             **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
         )
         refuse_contradictions(made)

@@ -86,6 +86,7 @@ def as_data(receipt: Receipt, voice: Voice) -> dict[str, Any]:
         "columns": [_column(receipt, mechanism, voice) for mechanism in receipt.mechanisms],
         "answers": dict(receipt.answers),
         "unaltered": list(receipt.untouched),
+        **({} if receipt.coarsened is None else {"coarsened": dict(receipt.coarsened)}),
         "before_use": [plain(text) for text in before_use(receipt, voice)],
         "how_to_use": [plain(voice.say(name)) for name in _uses(receipt)],
     }
@@ -145,14 +146,10 @@ def as_markdown(receipt: Receipt, language: str = "en") -> bytes:
     lines = [f"# {_marked(voice.say('book_title', table=table))}", ""]
     for mechanism in receipt.mechanisms:
         lines += _section(receipt, mechanism, voice)
-    if receipt.untouched:
-        columns = voice.listed(list(receipt.untouched))
-        lines += [
-            f"## {_marked(voice.say('book_others'))}",
-            "",
-            _marked(voice.say("book_unaltered", columns=columns)),
-            "",
-        ]
+    beside = {"book_unaltered": receipt.untouched, "coarsened": tuple(receipt.coarsened or ())}
+    others = [_marked(voice.say(name, columns=voice.listed(list(names)))) for name, names in beside.items() if names]
+    if others:
+        lines += [f"## {_marked(voice.say('book_others'))}", "", *(line for one in others for line in (one, ""))]
     uses = [*before_use(receipt, voice), *map(voice.say, _uses(receipt))]
     lines += [f"## {_marked(voice.say('book_use'))}", "", *(f"- {_marked(text)}" for text in uses), ""]
     return "\n".join(lines).encode()

@@ -11,10 +11,17 @@ from divulge.reporting.statements.voice import BASE, Label, Text, Voice
 
 
 def contents(receipt: Mapping[str, Any], voice: Voice) -> tuple[Text, str, tuple[Part, ...]]:
-    """Return the title of the statement of a coarsened table, nothing to add up, and the parts."""
+    """Return the title of the statement of a coarsened table, what other releases may add, and the parts."""
     title = voice.say("grp_title", columns=voice.listed([*receipt["known"], *receipt["secret"]], 8))
     made = (_promised, _levels, _secret, _holds, _public, _technical)
-    return title, "", tuple(part for tell in made for part in tell(receipt, voice))
+    others = " ".join(str(one) for one in _others(receipt, voice))
+    return title, others, tuple(part for tell in made for part in tell(receipt, voice))
+
+
+def _others(receipt: Mapping[str, Any], voice: Voice) -> list[Text]:
+    """Return what is said where other releases of the same people are on record."""
+    many = receipt.get("others", 0)
+    return [voice.say("grp_before", releases=voice.number(many, 0))] if many else []
 
 
 def _promised(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
@@ -74,7 +81,7 @@ def _secret(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
 
 def _holds(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
     said = [voice.say("grp_hold", known=voice.listed(receipt["known"]))]
-    said += [voice.say(name) for name in ("grp_further", "grp_not_dp", "grp_chosen")]
+    said += [*(voice.say(name) for name in ("grp_further", "grp_not_dp", "grp_chosen")), *_others(receipt, voice)]
     each = receipt["protects"]["rows_per_person"]
     said += [voice.say("grp_row", rows=voice.number(each, 0))] if each > 1 and receipt["secret"] else []
     return [Head(voice.say("q_grp_holds")), *(Para(text, "item") for text in said)]

@@ -99,6 +99,11 @@ SENTENCES: dict[str, str] = {
     "exceptions": "It does not cover what relatives’ answers, other columns, or other releases tell about a person.",
     "before_use": "Before you use it",
     "order": "The rows stand in their old order. Whoever knows whose row is where knows what is said about whom.",
+    "order_groups":
+        "Rows that agree in the columns that people may know stand together, in an order of chance within each group.",
+    "coarsened":
+        "These columns were made coarser, and may still tell something of who somebody is, or of their true answer: "
+        "{columns}.",
     "unaltered":
         "These other columns were not changed, and may tell who somebody is, or their true answer: {columns}.",
     "from_data":
@@ -253,6 +258,9 @@ SENTENCES: dict[str, str] = {
         "This page, yes. But the table holds true answers as they are: nothing protects them.",
     "public_unaltered":
         "But the table also holds columns that were not changed. Publish it only if these may be public.",
+    "public_coarsened":
+        "But the table also holds columns that people may know, as coarse as they are there. Publish it only if these "
+        "may be public.",
     "q_number": "How many people are in a group?",
     "number": "This page does not tell. An estimate can be made from the published table; see the codebook.",
     "number_never": "This page does not tell, and it cannot be estimated from the published table.",
@@ -297,6 +305,7 @@ SENTENCES: dict[str, str] = {
         "That nothing can be learned about groups: this is what the table is for. It may then be believed of each"
         " member.",
     "not_other": "Anything about the columns that were not changed.",
+    "not_known": "Anything about the columns that people may know.",
     "q_technical": "In technical words",
     "technical_typed": "Asked for: {typed}.",
     "technical":

@@ -200,7 +200,9 @@ _CHANCES = {"one": 0.01, "ten": 0.1, "fifty": 0.5}
 
 def before_use(receipt: Receipt, voice: Voice) -> list[Text]:
     """Return what whoever uses the table has to know first."""
-    found = [voice.say("order")]
+    found = [voice.say("order" if receipt.coarsened is None else "order_groups")]
+    if receipt.coarsened:
+        found.append(voice.say("coarsened", columns=voice.listed(list(receipt.coarsened))))
     if receipt.untouched:
         found.append(voice.say("unaltered", columns=voice.listed(list(receipt.untouched))))
     sources = {mechanism.assumed.source for mechanism in receipt.mechanisms}
@@ -446,8 +448,8 @@ def public(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     counted = any(m.assumed.source in OWN for m in receipt.mechanisms)
     truthful = any(isinstance(m, Mechanism) and Facts(m, receipt.rows).truthful for m in receipt.mechanisms)
     found = [voice.say("public_truth" if truthful else "public_counts" if counted else "public_yes")]
-    if receipt.untouched and not truthful:
-        found.append(voice.say("public_unaltered"))
+    if (receipt.untouched or receipt.coarsened) and not truthful:
+        found.append(voice.say("public_unaltered" if receipt.coarsened is None else "public_coarsened"))
     return [Head(voice.say("q_public")), *map(Para, found)]
 
 
@@ -486,7 +488,9 @@ def _worried(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 def not_promised(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     """Return what is not promised."""
     person = receipt.protects.get("one_answer") or receipt.protects.get("rows_per_person")
-    names = ["not_relatives" if person else "not_rows", "not_groups", *(["not_other"] if receipt.untouched else [])]
+    beside = "not_other" if receipt.coarsened is None else "not_known"
+    names = ["not_relatives" if person else "not_rows", "not_groups"]
+    names += [beside] if receipt.untouched or receipt.coarsened else []
     return [Head(voice.say("q_not")), *(Para(voice.say(name), "item") for name in names)]
 
 

@@ -33,6 +33,9 @@ GROUPS: dict[str, str] = {
     "q_grp_holds": "Against whom does this hold?",
     "grp_hold": HOLD,
     "grp_further": FURTHER,
+    "grp_before":
+        "Other releases of the same people are on record: {releases}. Whoever has them as well can learn more than is "
+        "said here; of two tables of groups that share a person nothing is promised together.",
     "grp_not_dp": NOT_DP,
     "grp_chosen": CHOSEN,
     "grp_row":
