@@ -6,9 +6,12 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from divulge.errors import DivulgeError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def require(module: str, extra: str) -> Any:
@@ -88,7 +91,7 @@ def own_style(style: Mapping[str, Any]) -> AbstractContextManager[None]:
     return plot.rc_context({**usual, **style})
 
 
-def drawable(ax: Any = None, size: tuple[float, float] = (6.4, 4.4)) -> Any:
+def drawable(ax: "Axes | None" = None, size: tuple[float, float] = (6.4, 4.4)) -> "Axes":
     """Return the matplotlib axes `ax`, or new ones of this size in inches (extra: plot)."""
     if ax is not None:
         if not hasattr(ax, "set_xlabel"):
@@ -98,7 +101,7 @@ def drawable(ax: Any = None, size: tuple[float, float] = (6.4, 4.4)) -> Any:
     return require("matplotlib.pyplot", "plot").subplots(figsize=size, layout="constrained")[1]
 
 
-def legend(ax: Any, most: int = 4) -> None:
+def legend(ax: "Axes", most: int = 4) -> None:
     """Add the legend of axes: in them while it is short, below them where it would cover what is drawn."""
     labels = ax.get_legend_handles_labels()[1]
     if len(labels) <= most:

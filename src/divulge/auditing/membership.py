@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import Shown, at_least, at_most, in_so_many, percent, reached
 from divulge.units import Unit, nats_per
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OF_BELIEFS = ("pml", "pmc", "lip", "alip", "lift")
 """Kinds that need the base rate of members."""
@@ -207,7 +210,7 @@ class MembershipAudit(Record, Shown):
             raise DivulgeError.of("method", 'be "rates" for rates at thresholds', "it", self.method)
         return self.rates.tpr_at(fpr)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the curve of rates with its lower bound and the claim, both axes logarithmic, and return the axes.
 
         Examples

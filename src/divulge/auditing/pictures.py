@@ -2,18 +2,21 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import drawable, require
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _POINTS = 300
 """Places at which a line is drawn."""
 
 
-def membership(audit: Any, ax: Any = None) -> Any:
+def membership(audit: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the curve of rates with its lower bound, the claim, and guessing, both axes logarithmic."""
     if audit.rates is None:
         raise DivulgeError.of("method", 'be "rates" for a curve', "it", audit.method)

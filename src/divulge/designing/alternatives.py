@@ -1,7 +1,7 @@
 """Mechanisms in one table: what each keeps, and what it is measured to leak."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from divulge.extras import require
 from divulge.measures.average.capacities import maximal_leakage
@@ -10,6 +10,9 @@ from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.shown import Table, Tabled, raised
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Alternatives(Tabled):
         """Return {name: {"utility", "pml", "pmc", "ldp", "maximal_leakage"}}."""
         return {row.name: {key: getattr(row, key) for key in ("utility", *MEASURED)} for row in self.rows}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return the table as a pandas DataFrame, one row a mechanism."""
         return require("pandas", "frames").DataFrame.from_dict(self.to_dict(), orient="index")
 

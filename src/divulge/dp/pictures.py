@@ -2,14 +2,17 @@
 
 import itertools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from divulge.extras import drawable
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def curves(loss: Any, ax: Any = None) -> Any:
+
+def curves(loss: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw delta(epsilon) and the tail P(L > epsilon) over epsilon >= 0 and return the axes."""
     ax = drawable(ax)
     ends = (loss.highest, loss.epsilon(1e-12), loss.epsilon(min(1.0, 1.001 * loss.infinite + 1e-12)))
@@ -26,7 +29,7 @@ def curves(loss: Any, ax: Any = None) -> Any:
     return ax
 
 
-def composed(composition: Any, ax: Any = None) -> Any:
+def composed(composition: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the bracket on delta(epsilon) of a composition, on a logarithmic scale, and return the axes."""
     ax = drawable(ax)
     rough = composition.roughly(1e-3)
@@ -43,7 +46,7 @@ def composed(composition: Any, ax: Any = None) -> Any:
     return ax
 
 
-def growth(found: Any, ax: Any = None) -> Any:
+def growth(found: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw E[pml | X = x] over the number of releases with -log P_x dashed, and return the axes."""
     ax = drawable(ax)
     curves = zip(found.by_secret.T, found.limits, found.secrets, strict=True)

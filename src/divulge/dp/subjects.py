@@ -1,18 +1,31 @@
 """The one way in: whatever has privacy losses becomes its ordered pairs."""
 
 import math
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from divulge.dp.knowledge import refused, weakest
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.errors import DivulgeError
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
-from divulge.model.neighbors import ordered_pairs
+from divulge.model.neighbors import NeighborsLike, ordered_pairs
 
 
-def privacy_losses(subject: Any, neighbors: Any = None) -> tuple[PrivacyLoss, ...]:
+class HasLosses(Protocol):
+    """A mechanism that knows its privacy losses."""
+
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        """Return the loss of each dominating pair."""
+        ...
+
+
+SubjectLike: TypeAlias = PrivacyLoss | tuple[PrivacyLoss, ...] | HasLosses | ChannelLike
+"""What has privacy losses: a mechanism, the losses themselves, or a channel."""
+
+
+def privacy_losses(subject: SubjectLike, neighbors: NeighborsLike = None) -> tuple[PrivacyLoss, ...]:
     """Return the privacy loss of every ordered pair that `subject` must make hard to tell apart.
 
     Parameters
@@ -74,7 +87,7 @@ def as_subject(subject: Any) -> Channel | tuple[PrivacyLoss, ...]:
     return as_channel(subject)
 
 
-def as_rows(subject: Any, argument: str = "channel") -> Channel:
+def as_rows(subject: SubjectLike, argument: str = "channel") -> Channel:
     """Return the channel that a subject converts to; what only stands for one is refused by the table of questions."""
     if isinstance(subject, PrivacyLoss) or hasattr(subject, "losses"):
         raise refused("rows", weakest(loss.known for loss in privacy_losses(subject)), argument)

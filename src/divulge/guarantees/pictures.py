@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from divulge.guarantees.theorems import THEOREMS
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _PML_COLOR, _PMC_COLOR, _BOTH_COLOR = "#0072B2", "#D55E00", "#56B4E9"
 
 
-def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **context: Any) -> Any:
+def plot_alip_plane(*points: Any, ax: "Axes | None" = None, labels: Sequence[str] = (), **context: Any) -> "Axes":
     """Draw the plane of ALIP bounds and return the matplotlib axes.
 
     Across is the bound on PML (upper), up the bound on PMC (lower). On the curve A and above it PML alone decides; on
@@ -85,7 +88,7 @@ def plot_alip_plane(*points: Any, ax: Any = None, labels: Sequence[str] = (), **
     return ax
 
 
-def plot_implications(ax: Any = None, theorems: Sequence[Theorem] | None = None, **context: Any) -> Any:
+def plot_implications(ax: "Axes | None" = None, theorems: Sequence[Theorem] | None = None, **context: Any) -> "Axes":
     """Draw the map of implications, one arrow a theorem, and return the matplotlib axes.
 
     The more follows from a kind, the higher it stands; kinds whose measured values determine each other share a box.

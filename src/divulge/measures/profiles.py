@@ -1,7 +1,7 @@
 """Every headline measure of a mechanism at once, from one pass over its matrix."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from divulge.model.labels import Labels
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, raised, size_text
 from divulge.units import Unit, nats_per
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _OF_CHANNEL = ("ldp", "lift_capacity", "bayes_capacity", "maximal_leakage", "maximal_cost_leakage", "capacity")
 _OF_JOINT = (
@@ -147,7 +150,7 @@ class Profile(Tabled, Record):
                    (pmc.values * scale).tolist(), pml.secrets or (), pmc.secrets or ())  # fmt: skip
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas DataFrame with one row an outcome (with a prior), or one row a measure (without).
 
         Examples

@@ -4,7 +4,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled, size_text
 from divulge.model.tables import axis_labels, is_labelled_array, is_table, labelled_frame, labelled_matrix, polars_frame
 from divulge.panels import weighted_sum
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 _HINT = "rows are secrets, columns are outcomes; for counts use Joint.from_counts."
 
@@ -255,7 +259,13 @@ class Channel(Tabled):
         pairs = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
         return Channel(pairs, _pairs(self.secrets, second.secrets), _pairs(self.outcomes, second.outcomes))
 
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+    @overload
+    def to_frame(self, library: Literal["pandas"] = "pandas") -> "pandas.DataFrame": ...
+
+    @overload
+    def to_frame(self, library: Literal["polars"]) -> "polars.DataFrame": ...
+
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> "pandas.DataFrame | polars.DataFrame":
         """Return a pandas DataFrame: index = secrets, columns = outcomes.
 
         In polars the secrets are the first column, labels are text, and fractions become floats.

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, size_text
 from divulge.model.tables import axis_labels, is_labelled_array, is_table, labelled_frame, labelled_matrix, polars_frame
 from divulge.panels import weighted_sum
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 
 class Joint(Tabled):
@@ -224,7 +228,13 @@ class Joint(Tabled):
         column = self.channel.column(outcome)
         return Prior(self.p * (column if self.exact else exact.as_floats(column)) / self.outer[j], self.secrets)
 
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+    @overload
+    def to_frame(self, library: Literal["pandas"] = "pandas") -> "pandas.DataFrame": ...
+
+    @overload
+    def to_frame(self, library: Literal["polars"]) -> "polars.DataFrame": ...
+
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> "pandas.DataFrame | polars.DataFrame":
         """Return P(x, y) as a pandas DataFrame: index = secrets, columns = outcomes.
 
         In polars the secrets are the first column, labels are text, and fractions become floats.

@@ -1,7 +1,7 @@
 """Which secrets must be hard to tell apart: all pairs, or those of a relation, a graph or a metric."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -10,7 +10,22 @@ from divulge.model.labels import Labels, position
 from divulge.model.metrics.metric import Metric
 
 
-def ordered_pairs(secrets: Labels, neighbors: Any = None) -> np.ndarray:
+class HasEdges(Protocol):
+    """A graph, such as one of networkx."""
+
+    @property
+    def edges(self) -> Iterable[Any]:
+        """The pairs of nodes that are joined."""
+        ...
+
+
+NeighborsLike: TypeAlias = (
+    np.ndarray | Iterable[Iterable[Hashable]] | HasEdges | Metric | Callable[[Any, Any], Any] | None
+)
+"""Which secrets must be hard to tell apart: `ordered_pairs` says how each is read."""
+
+
+def ordered_pairs(secrets: Labels, neighbors: NeighborsLike = None) -> np.ndarray:
     """Return the index pairs (i, j) of neighboring secrets, both orders of each, shape (K, 2).
 
     `neighbors` is None (all pairs), an N x N matrix (true where neighbors), an iterable of pairs of labels, a graph
@@ -30,7 +45,7 @@ def ordered_pairs(secrets: Labels, neighbors: Any = None) -> np.ndarray:
     return pairs
 
 
-def _adjacency(secrets: Labels, neighbors: Any) -> np.ndarray:
+def _adjacency(secrets: Labels, neighbors: NeighborsLike) -> np.ndarray:
     n = len(secrets)
     if neighbors is None:
         return np.ones((n, n), dtype=bool)
@@ -44,7 +59,8 @@ def _adjacency(secrets: Labels, neighbors: Any) -> np.ndarray:
             found = f"{neighbors.dtype} of shape {neighbors.shape}"
             raise DivulgeError.of("neighbors", f"be a boolean matrix of shape ({n}, {n})", "it", found)
         return neighbors.astype(bool)
-    return _by_pairs(secrets, getattr(neighbors, "edges", neighbors))
+    pairs: Any = getattr(neighbors, "edges", neighbors)
+    return _by_pairs(secrets, pairs)
 
 
 def _by_pairs(secrets: Labels, pairs: Iterable[Any]) -> np.ndarray:

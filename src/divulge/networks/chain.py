@@ -103,7 +103,7 @@ class Chain(Shown):
             )
         return first
 
-    def prior(self, secret: Any) -> Prior:
+    def prior(self, secret: Hashable) -> Prior:
         """Return the distribution of a secret before anything is put out.
 
         Examples
@@ -124,7 +124,7 @@ class Chain(Shown):
         """
         return probability_of(self._one, self._one.positions(outputs))
 
-    def posterior(self, secret: Any, outputs: Iterable[Hashable]) -> Prior:
+    def posterior(self, secret: Hashable, outputs: Iterable[Hashable]) -> Prior:
         """Return the distribution of a secret after the outputs, with its values as labels.
 
         Outputs that are fewer than there are steps are the first ones: what is known online, and of states to come.
@@ -170,7 +170,7 @@ class Chain(Shown):
         """
         return smoothed(self._one, self._one.positions(outputs))
 
-    def lift(self, secret: Any, outputs: Iterable[Hashable]) -> Any:
+    def lift(self, secret: Hashable, outputs: Iterable[Hashable]) -> Any:
         """Return max_u P(u | outputs) / P(u), a ratio of at least 1; a Fraction for an exact chain.
 
         Of an event it is the ratio for its being true, which outputs can also lower.
@@ -184,7 +184,7 @@ class Chain(Shown):
         listed = self.models[0].listed(outputs)
         return max(self._lift(model, secret, listed, least=False) for model in self.models)
 
-    def pml(self, secret: Any, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
+    def pml(self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal leakage of the outputs about a secret, log of `lift`, in nats.
 
         Examples
@@ -197,7 +197,7 @@ class Chain(Shown):
         """
         return log_of(self.lift(secret, outputs), unit)
 
-    def pmc(self, secret: Any, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
+    def pmc(self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
 
         Examples
@@ -212,7 +212,7 @@ class Chain(Shown):
         least = min(self._lift(model, secret, listed, least=True) for model in self.models)
         return log_of(ratio(1, least), unit)
 
-    def _lift(self, model: Steps, secret: Any, outputs: list[Hashable], *, least: bool) -> Any:
+    def _lift(self, model: Steps, secret: Hashable, outputs: list[Hashable], *, least: bool) -> Any:
         given = model.positions(outputs)
         if _is_all(secret):
             return trajectory_lift(model, given, least=least)
@@ -229,7 +229,7 @@ class Chain(Shown):
             raise DivulgeError.of("secret", "be possible", "it", "an event that cannot occur")
         return min(lifts) if least else max(lifts)
 
-    def worst(self, secret: Any, side: Side = "pml") -> Worst:
+    def worst(self, secret: Hashable, side: Side = "pml") -> Worst:
         """Return the greatest leakage about a secret that any outputs of all steps can have, and such outputs.
 
         Parameters
@@ -261,7 +261,7 @@ class Chain(Shown):
             raise DivulgeError.unknown("side", side, ("pml", "pmc", "ldp"))
         return max((self._worst(model, secret, side) for model in self.models), key=lambda one: one.upper)
 
-    def _worst(self, model: Steps, secret: Any, side: Side) -> Worst:
+    def _worst(self, model: Steps, secret: Hashable, side: Side) -> Worst:
         if _is_all(secret):
             if side == "ldp":
                 raise DivulgeError.of("side", 'be "pml" or "pmc" for the trajectory', "it", "'ldp'")
@@ -270,7 +270,7 @@ class Chain(Shown):
             return worst_of_step(model, model.place(secret), side, f"step {secret}")
         return worst_of_function(Remembered(model, self._secret(secret)), side)
 
-    def joint(self, secret: Any) -> Joint:
+    def joint(self, secret: Hashable) -> Joint:
         """Return a secret and all outputs as an ordinary joint, whose outcomes are tuples: all measures apply to it.
 
         Raises
@@ -364,7 +364,7 @@ class Chain(Shown):
         """
         return late("divulge.auditing.chains:estimated_chain")(table, id, time, state, confidence)
 
-    def _secret(self, secret: Any) -> Secret:
+    def _secret(self, secret: Hashable) -> Secret:
         """Return a secret as one with a memory."""
         if isinstance(secret, Secret):
             return secret.known(range(self.steps), self.states)
@@ -374,12 +374,12 @@ class Chain(Shown):
         return states_at(tuple(self.models[0].place(place) for place in places))
 
 
-def is_step(secret: Any) -> bool:
+def is_step(secret: Hashable) -> bool:
     """Say whether a secret is meant as one step."""
     return not isinstance(secret, (Secret, tuple)) and not _is_all(secret)
 
 
-def _is_all(secret: Any) -> bool:
+def _is_all(secret: Hashable) -> bool:
     return isinstance(secret, str) and secret == ALL
 
 

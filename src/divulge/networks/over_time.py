@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from divulge.networks.cones import Cone
 from divulge.networks.model import Steps
 from divulge.networks.temporal import backward, leakages
 from divulge.networks.worst import backward_cones, between, forward_cones
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class OverTime(Tabled):
             for row in self.rows
         ]
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the leakage of each state in nats: of its own output, of those so far, of all; return the axes.
 
         Examples
@@ -122,7 +125,7 @@ class OverTime(Tabled):
         ax.set_xlabel("step")
         ax.set_ylabel("leakage of the state [nats]")
         ax.set_ylim(bottom=0)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="x", integer=True)
         legend(ax)
         return ax
 

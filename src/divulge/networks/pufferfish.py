@@ -54,7 +54,7 @@ class Pufferfish(Shown):
             f"{promised(self.epsilon)} nats for the state at every step"
         )
 
-    def noise(self, secret: Any) -> Any:
+    def noise(self, secret: Hashable) -> Any:
         """Return the noise on a number with this law as a `dv.NoiseMechanism`, so that all its measures apply.
 
         Examples

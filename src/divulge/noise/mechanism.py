@@ -4,7 +4,7 @@ import html
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from divulge.noise.laws.law import Side, as_side
 from divulge.noise.release import NoisyRelease
 from divulge.noise.secrets.parse import as_secret, given
 from divulge.units import Unit, nats_per
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -395,7 +398,7 @@ class NoiseMechanism(NoisyRelease):
         """
         return as_data(self, at, epsilons, unit)
 
-    def plot(self, y: Any = None, ax: Any = None, unit: Unit = "nats") -> Any:
+    def plot(self, y: Any = None, ax: "Axes | None" = None, unit: Unit = "nats") -> "Axes":
         """Draw pml(y) and pmc(y) over y with the outcome density under them, and return the axes (extra: plot).
 
         Examples

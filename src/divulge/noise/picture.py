@@ -1,7 +1,7 @@
 """The picture of a noise mechanism: pml(y) and pmc(y) over y, the outcome's density under them (extra: plot)."""
 
 import math
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -9,6 +9,9 @@ from divulge.extras import drawable
 from divulge.noise.answers import outcomes
 from divulge.noise.laws.law import Side
 from divulge.units import Unit, nats_per
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _WIDEST = 4.0
 """So many times the interval with 9/10 of the mass is drawn on either side of the middle at most."""
@@ -39,7 +42,7 @@ def _shown(distribution: Any) -> tuple[float, float]:
     return max(ends[0], middle - far), min(ends[3], middle + far)
 
 
-def plot(mechanism: Any, y: Any = None, ax: Any = None, unit: Unit = "nats") -> Any:
+def plot(mechanism: Any, y: Any = None, ax: "Axes | None" = None, unit: Unit = "nats") -> "Axes":
     """Draw the mechanism on matplotlib axes and return them."""
     ax = drawable(ax, (7, 4.2))
     lattice = mechanism.noise.step is not None

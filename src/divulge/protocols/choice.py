@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from divulge.protocols.sets.ordered import Subsets
 from divulge.protocols.sets.transformed import HadamardRows, Hyperplanes
 from divulge.protocols.shares import Shares
 from divulge.roots import turn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CLOSE = 1.05
 """Errors within so many times the least count as equal: 10 % more reports make up for it."""
@@ -165,7 +168,7 @@ class Choice(Tabled):
             for row in self.rows
         ]  # fmt: skip
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the error of each protocol beside the bits of its reports; return the axes.
 
         Examples

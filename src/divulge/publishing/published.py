@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from divulge.errors import InputFileError
 from divulge.extras import require
@@ -26,6 +26,9 @@ from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.levels import readable
 from divulge.releasing.records.receipt import READ, Receipt
 from divulge.units import Unit, nats_per
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FORMAT = "divulge statistics receipt 1"
 GROUPS = "divulge generalization 1"
@@ -295,7 +298,7 @@ class Published(Record, Shown):
         """
         return self.digest == digest(Path(path))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return the table as a pandas DataFrame (extra: frames).
 
         Examples

@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from divulge.releasing.planning.naming import str_of
 from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.request import Request, asking
 from divulge.units import Unit, nats_per
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEVELS = (0.5, 1.0, 2.0)
 """What is shown side by side: the strength that was asked for, half of it and twice as much."""
@@ -168,7 +171,7 @@ class Preview(Shown):
         lines += [] if self.beside is None else ["", *self.beside.words()]
         return "\n".join(map(printable, lines))
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the half-widths beside the shares, and return the axes (extra: plot).
 
         Examples

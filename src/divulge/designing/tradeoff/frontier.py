@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from divulge.guarantees.parameters import PARAMETERS
 from divulge.model.accepted import PriorLike
 from divulge.model.record import Record
 from divulge.model.shown import Shown, Table, Tabled, lowered, promised, raised, reached
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 _ROUNDS = 80
 """Designs for one end of the bracket at most: the third of them that halve reach 1e-8; others end it far sooner."""
@@ -210,7 +214,7 @@ class Frontier(Tabled, Record):
         """What no mechanism exceeds, at each level."""
         return np.array([d.bound for d in self.designs])
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas DataFrame: levels down; utility, bound and the utility of each named family across.
 
         Examples
@@ -222,7 +226,7 @@ class Frontier(Tabled, Record):
         """
         return require("pandas", "frames").DataFrame(self._curves(), index=self.epsilons)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the curve, with named mechanisms as points at the level they are measured at; return the axes.
 
         Examples
@@ -232,7 +236,7 @@ class Frontier(Tabled, Record):
         'local differential privacy [nats]'
         """
         ax = drawable(ax)
-        best = {"label": "no mechanism is better", "color": "0.55", "ls": ":", "lw": 1.5}
+        best: dict[str, Any] = {"label": "no mechanism is better", "color": "0.55", "ls": ":", "lw": 1.5}
         rising = np.argsort(self.epsilons)
         ax.step(self.epsilons[rising], self.bounds[rising], where="pre", **best)
         ax.plot(self.epsilons[rising], self.utilities[rising], "o-", color="black", lw=1.5, ms=3.5, label="design")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from divulge.model.shown import Shown
 from divulge.roots import crossing
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_DRAWS = 10**15
 """Releases that are counted together; sums of more lose their whole numbers in doubles."""
@@ -407,7 +410,7 @@ class Composition(Shown):
         lower = max(map(mu_at, epsilons.tolist(), there.deltas(epsilons, -1).tolist()))
         return Bracket(min(lower, upper), upper)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the bracket on delta(epsilon) over epsilon and return the matplotlib axes (extra: plot).
 
         Examples

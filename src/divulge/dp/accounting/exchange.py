@@ -10,7 +10,7 @@ from divulge.dp.knowledge import Known
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.subjects import privacy_losses
+from divulge.dp.subjects import SubjectLike, privacy_losses
 from divulge.errors import DivulgeError
 from divulge.extras import require
 
@@ -82,7 +82,7 @@ def _atoms(form: Any) -> AtomicLoss:
     return AtomicLoss(losses[kept], p[kept], q / max(total, 1.0), infinite, max(0.0, 1.0 - total), **known)
 
 
-def to_dp_accounting(subject: Any, step: float = 1e-4) -> Any:
+def to_dp_accounting(subject: SubjectLike, step: float = 1e-4) -> Any:
     """Return a pessimistic `PrivacyLossDistribution` of dp-accounting for a mechanism or loss, on a grid of `step`.
 
     Its delta is nowhere below that of the mechanism, but for epsilons below nearly all losses.

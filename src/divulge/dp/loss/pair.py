@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from divulge.dp.loss.quadrature import LossFunction
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import exp_term
 from divulge.roots import least
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ROUNDING = 1e-13
 """More than the relative rounding error of an expectation of terms of one sign."""
@@ -458,7 +461,7 @@ class PrivacyLoss(ABC):
         """
         return self.delta(0.0)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw delta(epsilon) and P(L > epsilon) over epsilon and return the matplotlib axes (extra: plot).
 
         Examples

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from divulge.errors import DivulgeError
 from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +56,7 @@ class Growth(Tabled, Record):
         """
         return self.by_secret @ self.probabilities
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw E[pml | X = x] over the number of releases, with -log P_x, and return the axes (extra: plot).
 
         Examples

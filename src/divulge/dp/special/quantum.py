@@ -11,7 +11,7 @@ from divulge.dp.variants.worst import Worst, largest
 from divulge.errors import DivulgeError
 from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
-from divulge.model.neighbors import ordered_pairs
+from divulge.model.neighbors import NeighborsLike, ordered_pairs
 from divulge.units import Unit, nats_per
 
 _ZERO = 1e-12
@@ -73,7 +73,7 @@ def quantum_renyi(rho: Any, sigma: Any, alpha: float, unit: Unit = "nats") -> fl
     return max(0.0, total / (alpha - 1)) / nats_per(unit)
 
 
-def quantum_dp(states: Any, alpha: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def quantum_dp(states: Any, alpha: float, neighbors: NeighborsLike = None, unit: Unit = "nats") -> Worst:
     """Return quantum Renyi DP: the largest sandwiched divergence of order alpha over ordered pairs of states, in nats.
 
     Parameters

@@ -10,7 +10,7 @@ from divulge.dp.loss.divergences import Divergence, divergence_named
 from divulge.dp.subjects import as_rows
 from divulge.errors import DivulgeError
 from divulge.model.accepted import ChannelLike
-from divulge.model.neighbors import ordered_pairs
+from divulge.model.neighbors import NeighborsLike, ordered_pairs
 from divulge.model.record import Record
 from divulge.model.shown import Shown
 from divulge.ties import first_largest
@@ -54,7 +54,7 @@ def capacity_bounded(
     divergence: str = "kl",
     *,
     radius: float = math.inf,
-    neighbors: Any = None,
+    neighbors: NeighborsLike = None,
     unit: Unit = "nats",
 ) -> CapacityBounded:
     """Return sup over h in H of E_P h - E_Q f*(h) at the worst ordered pair: what queries in H can tell.

@@ -12,12 +12,16 @@ from functools import partial
 from typing import Any
 
 from divulge.dp.loss.numbers import numbers, probabilities
+from divulge.dp.subjects import SubjectLike
 from divulge.dp.variants.tails import quantile_bound, relaxed_bound, tail_bound
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_delta
+from divulge.model.neighbors import NeighborsLike
 from divulge.units import Unit, nats_per
 
 
-def delta_from_epsilon(subject: Any, epsilon: Any, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def delta_from_epsilon(
+    subject: SubjectLike, epsilon: Any, neighbors: NeighborsLike = None, unit: Unit = "nats"
+) -> Worst:
     """Return the least delta of (epsilon, delta)-DP: max over pairs of E_P[(1 - e^(epsilon - L))_+] + P(L = inf).
 
     Parameters
@@ -48,7 +52,9 @@ def delta_from_epsilon(subject: Any, epsilon: Any, neighbors: Any = None, unit: 
     return worst_delta(subject, numbers(epsilon, "epsilon") * nats_per(unit), neighbors)
 
 
-def epsilon_from_delta(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def epsilon_from_delta(
+    subject: SubjectLike, delta: float, neighbors: NeighborsLike = None, unit: Unit = "nats"
+) -> Worst:
     """Return the least epsilon >= 0 of (epsilon, delta)-DP, rounded up; at delta = 0 that of pure DP; may be +inf.
 
     Parameters
@@ -80,7 +86,9 @@ def epsilon_from_delta(subject: Any, delta: float, neighbors: Any = None, unit: 
     return in_unit(unit, worst(subject, "delta", lambda loss: loss.epsilon(delta), neighbors))
 
 
-def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def tail_from_epsilon(
+    subject: SubjectLike, epsilon: float, neighbors: NeighborsLike = None, unit: Unit = "nats"
+) -> Worst:
     """Return the least delta of (epsilon, delta)-probabilistic DP: max over pairs of P(L > epsilon).
 
     Parameters
@@ -112,7 +120,9 @@ def tail_from_epsilon(subject: Any, epsilon: float, neighbors: Any = None, unit:
     return worst(subject, question, lambda loss: loss.tail(threshold), neighbors, theorem=theorem)
 
 
-def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def epsilon_from_tail(
+    subject: SubjectLike, delta: float, neighbors: NeighborsLike = None, unit: Unit = "nats"
+) -> Worst:
     """Return the least epsilon >= 0 of (epsilon, delta)-probabilistic DP, rounded up; may be +inf.
 
     Parameters
@@ -145,7 +155,9 @@ def epsilon_from_tail(subject: Any, delta: float, neighbors: Any = None, unit: U
     return in_unit(unit, worst(subject, "tail", lambda loss: loss.quantile(delta), neighbors, theorem=theorem))
 
 
-def relaxed_delta(subject: Any, epsilon: float, outside: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def relaxed_delta(
+    subject: SubjectLike, epsilon: float, outside: float, neighbors: NeighborsLike = None, unit: Unit = "nats"
+) -> Worst:
     """Return the least delta_a of (epsilon, delta_a, delta_p)-relaxed DP, with `outside` = delta_p.
 
     (epsilon, delta_a)-DP outside a set of probability delta_p, the outcomes of largest loss; an outcome may be set

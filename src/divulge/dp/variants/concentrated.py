@@ -12,10 +12,12 @@ from divulge.dp.loss.closed import ExponentialLoss
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.orders import MOST_INTERVALS, Curve, between, beyond, clipped, curve_of, per_order
 from divulge.dp.loss.pair import PrivacyLoss
+from divulge.dp.subjects import SubjectLike
 from divulge.dp.variants.divergence import renyi_dp
 from divulge.dp.variants.tails import spread_bound
 from divulge.dp.variants.worst import Worst, in_unit, nats_of, worst, worst_bracket
 from divulge.errors import DivulgeError
+from divulge.model.neighbors import NeighborsLike
 from divulge.model.shown import Shown
 from divulge.units import Unit
 
@@ -43,7 +45,7 @@ class MeanConcentrated(Shown):
     tau_lower: float
 
 
-def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> MeanConcentrated:
+def mean_concentrated(subject: SubjectLike, neighbors: NeighborsLike = None, unit: Unit = "nats") -> MeanConcentrated:
     """Return mean-concentrated DP: the largest mean, in nats, and the least tau, from above, with a bound from below.
 
     tau^2 = sup over l != 0 of 2 log E_P[e^(l (L - E L))] / l^2, between bounds about 1e-9 apart, relatively, for
@@ -81,7 +83,12 @@ def mean_concentrated(subject: Any, neighbors: Any = None, unit: Unit = "nats") 
 
 
 def zcdp_rho(
-    subject: Any, xi: float = 0.0, neighbors: Any = None, *, up_to: float = math.inf, unit: Unit = "nats"
+    subject: SubjectLike,
+    xi: float = 0.0,
+    neighbors: NeighborsLike = None,
+    *,
+    up_to: float = math.inf,
+    unit: Unit = "nats",
 ) -> Worst:
     """Return the least rho with D_alpha <= xi + rho alpha for all 1 < alpha <= up_to and all pairs, from above.
 
@@ -121,7 +128,9 @@ def zcdp_rho(
     return in_unit(unit, rho)
 
 
-def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = math.inf, unit: Unit = "nats") -> Worst:
+def zcdp_xi(
+    subject: SubjectLike, rho: float, neighbors: NeighborsLike = None, *, up_to: float = math.inf, unit: Unit = "nats"
+) -> Worst:
     """Return the least xi with D_alpha <= xi + rho alpha for all 1 < alpha <= up_to, from above; may be negative.
 
     The twin of `zcdp_rho`.
@@ -163,7 +172,7 @@ def zcdp_xi(subject: Any, rho: float, neighbors: Any = None, *, up_to: float = m
 
 
 def approximate_zcdp_rho(
-    subject: Any, delta: float, xi: float = 0.0, neighbors: Any = None, *, unit: Unit = "nats"
+    subject: SubjectLike, delta: float, xi: float = 0.0, neighbors: NeighborsLike = None, *, unit: Unit = "nats"
 ) -> Worst:
     """Return the least rho of delta-approximate (xi, rho)-zCDP, from above.
 
@@ -246,7 +255,7 @@ class CappedCurve(Shown):
     rho_pair: Any
 
 
-def truncated_cdp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> CappedCurve:
+def truncated_cdp(subject: SubjectLike, neighbors: NeighborsLike = None, unit: Unit = "nats") -> CappedCurve:
     """Return truncated CDP in the sense of Colisson: the least (xi, rho), in nats; xi is pure DP, rho that of zCDP.
 
     Parameters

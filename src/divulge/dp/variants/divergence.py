@@ -8,11 +8,11 @@ import numpy as np
 
 from divulge.dp.loss.numbers import order
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.subjects import as_rows
+from divulge.dp.subjects import SubjectLike, as_rows
 from divulge.dp.variants.worst import Worst, in_unit, largest, nats_of, worst, worst_delta
 from divulge.errors import DivulgeError
 from divulge.model.accepted import ChannelLike
-from divulge.model.neighbors import ordered_pairs
+from divulge.model.neighbors import NeighborsLike, ordered_pairs
 from divulge.roots import grown, turn
 from divulge.ties import first_largest
 from divulge.units import Unit
@@ -21,7 +21,7 @@ _CLOSE = 1e-9
 """Third rows whose logarithm is this close to the largest are named beside it."""
 
 
-def kl_privacy(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def kl_privacy(subject: SubjectLike, neighbors: NeighborsLike = None, unit: Unit = "nats") -> Worst:
     """Return the KL privacy max over pairs of E_P[L] = KL(P || Q), in nats, in [0, +inf].
 
     Parameters
@@ -51,7 +51,7 @@ def kl_privacy(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Wors
     return in_unit(unit, worst(subject, "divergence", lambda loss: loss.mean(), neighbors))
 
 
-def renyi_dp(subject: Any, alpha: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def renyi_dp(subject: SubjectLike, alpha: float, neighbors: NeighborsLike = None, unit: Unit = "nats") -> Worst:
     """Return the Renyi DP of order alpha, max over pairs of D_alpha(P || Q) in nats; 1 is KL, +inf is pure DP.
 
     Parameters
@@ -82,7 +82,7 @@ def renyi_dp(subject: Any, alpha: float, neighbors: Any = None, unit: Unit = "na
     return in_unit(unit, worst(subject, "divergence", lambda loss: loss.renyi(alpha), neighbors))
 
 
-def renyi_order(subject: Any, epsilon: float, neighbors: Any = None, unit: Unit = "nats") -> Worst:
+def renyi_order(subject: SubjectLike, epsilon: float, neighbors: NeighborsLike = None, unit: Unit = "nats") -> Worst:
     """Return the largest order alpha >= 1 with D_alpha <= epsilon for all pairs, rounded down; 0 when there is none.
 
     The twin of `renyi_dp`.
@@ -129,7 +129,7 @@ def _largest_order(loss: PrivacyLoss, epsilon: float) -> float:
     return turn(exceeds, max(1.0, low), high)[0] if high < math.inf else low
 
 
-def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:
+def abs_chi(subject: SubjectLike, alpha: float, neighbors: NeighborsLike = None) -> Worst:
     """Return binary abs-chi^alpha privacy, max over pairs of (E_Q |P/Q - 1|^alpha)^(1/alpha), in [0, +inf].
 
     Parameters
@@ -159,7 +159,7 @@ def abs_chi(subject: Any, alpha: float, neighbors: Any = None) -> Worst:
     return worst(subject, "divergence", lambda loss: loss.abs_chi(alpha), neighbors)
 
 
-def ternary_abs_chi(channel: ChannelLike, alpha: float, neighbors: Any = None) -> Worst:
+def ternary_abs_chi(channel: ChannelLike, alpha: float, neighbors: NeighborsLike = None) -> Worst:
     """Return ternary abs-chi^alpha privacy, max over triples of (E_R |(P - Q) / R|^alpha)^(1/alpha).
 
     P, Q, R run over mutually neighboring rows (R may be P or Q); +inf where R vanishes and P - Q does not (alpha > 1).
@@ -192,7 +192,7 @@ def ternary_abs_chi(channel: ChannelLike, alpha: float, neighbors: Any = None) -
     return largest([one for some in triples(channel, alpha, neighbors) for one in some[:1]])
 
 
-def triples(channel: Any, alpha: float, neighbors: Any = None) -> list[list[Worst]]:
+def triples(channel: Any, alpha: float, neighbors: NeighborsLike = None) -> list[list[Worst]]:
     """Return for each pair P, Q of neighboring rows the values of the third rows R near the worst, the worst first."""
     alpha = order(alpha)
     channel = as_rows(channel)
@@ -223,7 +223,7 @@ def _log_norms(gaps: np.ndarray, logs: np.ndarray, alpha: float) -> np.ndarray:
     return np.logaddexp.reduce(alpha * gaps + shares, axis=1) / alpha
 
 
-def total_variation(subject: Any, neighbors: Any = None) -> Worst:
+def total_variation(subject: SubjectLike, neighbors: NeighborsLike = None) -> Worst:
     """Return total variation privacy, max over pairs of TV(P, Q) = delta(0), in [0, 1].
 
     Parameters
@@ -253,7 +253,11 @@ def total_variation(subject: Any, neighbors: Any = None) -> Worst:
 
 
 def f_divergence(
-    subject: Any, f: str | Callable[[np.ndarray], np.ndarray], neighbors: Any = None, *, slope: float = math.inf
+    subject: SubjectLike,
+    f: str | Callable[[np.ndarray], np.ndarray],
+    neighbors: NeighborsLike = None,
+    *,
+    slope: float = math.inf,
 ) -> Worst:
     """Return f-divergence privacy, max over pairs of D_f(P || Q) = E_Q[f(P/Q)], in [0, +inf].
 

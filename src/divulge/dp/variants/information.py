@@ -8,12 +8,12 @@ from typing import Any
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.sampled import sampled
-from divulge.dp.subjects import as_subject, privacy_losses
+from divulge.dp.subjects import SubjectLike, as_subject, privacy_losses
 from divulge.dp.variants.worst import asked
 from divulge.errors import DivulgeError
 from divulge.measures.average.shannon import Capacity, capacity
 from divulge.model.channel import Channel
-from divulge.model.neighbors import ordered_pairs
+from divulge.model.neighbors import NeighborsLike, ordered_pairs
 from divulge.model.prior import Prior
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
@@ -25,7 +25,7 @@ _ROUNDING = 1e-12
 """Relative error of the quadratures of continuous losses, allowed for in the bounds."""
 
 
-def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nats") -> Capacity:
+def mutual_information_dp(subject: SubjectLike, neighbors: NeighborsLike = None, unit: Unit = "nats") -> Capacity:
     """Return mutual-information DP, the largest I(X_i; Y | the rest) over priors, in nats, between certified bounds.
 
     Given the rest, a record ranges over secrets that are neighbors of each other. So it is the largest capacity of the
@@ -79,7 +79,7 @@ def mutual_information_dp(subject: Any, neighbors: Any = None, unit: Unit = "nat
     return Capacity(best.value, max(f.lower for f in each), max(f.upper for f in each), best.prior, unit)
 
 
-def neighborhoods(secrets: Any, neighbors: Any = None) -> Iterator[list[int]]:
+def neighborhoods(secrets: Any, neighbors: NeighborsLike = None) -> Iterator[list[int]]:
     """Return every maximal set of mutual neighbors, as indexes (Bron and Kerbosch, with pivots)."""
     near: dict[int, set[int]] = {i: set() for i in range(len(secrets))}
     for i, j in ordered_pairs(secrets, neighbors).tolist():

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,12 +15,16 @@ from divulge.dp.loss.densities import DensityLoss
 from divulge.dp.loss.lattice import LatticeLoss, lattice_loss
 from divulge.dp.loss.numbers import WIDEST, Bracket, like, lower_hull, probabilities
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.subjects import privacy_losses
+from divulge.dp.subjects import SubjectLike, privacy_losses
 from divulge.dp.variants.worst import Worst, asked, worst_bracket
 from divulge.extras import drawable, require
+from divulge.model.neighbors import NeighborsLike
 from divulge.model.record import Record
 from divulge.model.shown import Shown
 from divulge.roots import least
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _POINTS = 20_001
 """Points of a curve: tests between two mix them, so that beta is above the curve by the square of their distance."""
@@ -79,7 +83,7 @@ class TradeOff(Record, Shown):
         found[inside] = _at_level(self.losses, a[inside], self)
         return like(np.minimum(found, 1.0 - a), a)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw beta over alpha, beside 1 - alpha (nothing can be told), and return the axes (extra: plot).
 
         Examples
@@ -96,7 +100,15 @@ class TradeOff(Record, Shown):
         return ax
 
 
-def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
+class HasTradeOff(Protocol):
+    """What is accounted for as a whole and knows its curve, such as a composition."""
+
+    def trade_off(self) -> TradeOff:
+        """Return a convex curve below the trade-off of the two errors of any test."""
+        ...
+
+
+def trade_off(subject: SubjectLike | HasTradeOff, neighbors: NeighborsLike = None) -> TradeOff:
     """Return the largest convex f for which a mechanism is f-DP: the lower hull of the trade-offs of all pairs.
 
     Exact for channels and atoms. Of a continuous loss the curve is evaluated at the alpha that is asked, in closed form
@@ -128,9 +140,10 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
     >>> curve.alpha.tolist(), curve.beta.tolist()
     ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
     """
-    if hasattr(subject, "trade_off"):
-        return subject.trade_off()
-    losses = tuple(loss for loss in privacy_losses(subject, neighbors) if asked("test", loss))
+    known = getattr(subject, "trade_off", None)
+    if known is not None:
+        return known()
+    losses = tuple(loss for loss in privacy_losses(known, neighbors) if asked("test", loss))
     alpha, beta = (
         np.concatenate(arrays) for arrays in zip(*map(_corners, losses), ((0.0, 1.0), (1.0, 0.0)), strict=True)
     )
@@ -139,7 +152,7 @@ def trade_off(subject: Any, neighbors: Any = None) -> TradeOff:
     return TradeOff(alpha[corners], beta[corners], () if atomic else losses)
 
 
-def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
+def gaussian_dp(subject: SubjectLike | HasTradeOff, neighbors: NeighborsLike = None) -> Worst:
     """Return the least mu for which a mechanism is mu-Gaussian DP: no pair is told apart better than N(0,1), N(mu,1).
 
     Parameters
@@ -171,10 +184,11 @@ def gaussian_dp(subject: Any, neighbors: Any = None) -> Worst:
     >>> gaussian_dp(GaussianMechanism(sigma=2.0)).value
     0.5
     """
-    if hasattr(subject, "gaussian_dp"):
-        found = subject.gaussian_dp()
-        return Worst(found.upper, subject.directions[0].pair, found.lower)
-    return worst_bracket(subject, "test", mu_bounds, neighbors)
+    known: Any = subject
+    if hasattr(known, "gaussian_dp"):
+        found = known.gaussian_dp()
+        return Worst(found.upper, known.directions[0].pair, found.lower)
+    return worst_bracket(known, "test", mu_bounds, neighbors)
 
 
 def mu_at(epsilon: float, delta: float) -> float:

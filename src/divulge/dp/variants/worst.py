@@ -10,9 +10,9 @@ from divulge.dp.knowledge import QUESTIONS, Answer, refused
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.numbers import Bracket, like, numbers
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.subjects import as_subject, privacy_losses
+from divulge.dp.subjects import SubjectLike, as_subject, privacy_losses
 from divulge.model.channel import Channel
-from divulge.model.neighbors import ordered_pairs
+from divulge.model.neighbors import NeighborsLike, ordered_pairs
 from divulge.model.shown import Shown
 from divulge.ties import first_largest, first_smallest
 from divulge.units import Unit, nats_per
@@ -56,10 +56,10 @@ def largest(found: Sequence[Worst]) -> Worst:
 
 
 def worst(
-    subject: Any,
+    subject: SubjectLike,
     question: str,
     measure: Measure,
-    neighbors: Any = None,
+    neighbors: NeighborsLike = None,
     *,
     theorem: Measure | None = None,
     least: bool = False,
@@ -96,7 +96,12 @@ def asked(question: str, loss: PrivacyLoss) -> Answer:
 
 
 def worst_bracket(
-    subject: Any, question: str, measure: Callable[[PrivacyLoss], Bracket], neighbors: Any = None, *, floor: float = 0.0
+    subject: SubjectLike,
+    question: str,
+    measure: Callable[[PrivacyLoss], Bracket],
+    neighbors: NeighborsLike = None,
+    *,
+    floor: float = 0.0,
 ) -> Worst:
     """Return the largest upper bound over the ordered pairs, its pair, and the largest lower bound.
 
@@ -110,7 +115,7 @@ def worst_bracket(
     return largest(found)
 
 
-def worst_delta(subject: Any, epsilon: Any, neighbors: Any = None) -> Worst:
+def worst_delta(subject: SubjectLike, epsilon: Any, neighbors: NeighborsLike = None) -> Worst:
     """Return the largest delta(epsilon) over the ordered pairs, for a number or an array of epsilons.
 
     A channel is read once for each epsilon: all pairs are compared in plain sums, the largest computed in full.
@@ -129,7 +134,7 @@ def worst_delta(subject: Any, epsilon: Any, neighbors: Any = None) -> Worst:
     return Worst(values, found[0].pair if e.ndim == 0 else [f.pair for f in found], lower)
 
 
-def _worst_rows(channel: Channel, neighbors: Any) -> Callable[[float], Worst]:
+def _worst_rows(channel: Channel, neighbors: NeighborsLike) -> Callable[[float], Worst]:
     matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
     floats = channel.floats.toarray() if channel.sparse else channel.floats
     pairs = ordered_pairs(channel.secrets, neighbors)

@@ -1,7 +1,7 @@
 """The tails of several mechanisms in one picture (extra: plot)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from divulge.errors import DivulgeError
 from divulge.extras import drawable, legend
@@ -10,10 +10,15 @@ from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import pmc, pml
 from divulge.units import Unit
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _MEASURES = {"pml": pml, "pmc": pmc}
 
 
-def plot_pointwise(mechanisms: Mapping[str, Any], measure: str = "pml", ax: Any = None, unit: Unit = "nats") -> Any:
+def plot_pointwise(
+    mechanisms: Mapping[str, Any], measure: str = "pml", ax: "Axes | None" = None, unit: Unit = "nats"
+) -> "Axes":
     """Draw the tails of several mechanisms over one another and return the matplotlib axes (extra: plot).
 
     Parameters

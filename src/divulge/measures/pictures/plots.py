@@ -1,13 +1,16 @@
 """Pictures of measures, drawn with matplotlib (extra: plot)."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import drawable
 from divulge.model.shown import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Variable(Protocol):
@@ -27,7 +30,7 @@ MOST_BARS = 200
 """More bars than this are narrower than a pixel or two of a page, and their names cannot be read."""
 
 
-def bars(leak: Any, ax: Any = None, **options: Any) -> Any:
+def bars(leak: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     """Draw one bar an outcome, the first on top, with what is infinite in words, and return the axes."""
     if len(leak) > MOST_BARS:
         raise DivulgeError.of("kind", f'be "tail" where there are more than {MOST_BARS} outcomes', "their number",
@@ -45,7 +48,7 @@ def bars(leak: Any, ax: Any = None, **options: Any) -> Any:
     return ax
 
 
-def pointwise(variable: Variable, ax: Any = None, **options: Any) -> Any:
+def pointwise(variable: Variable, ax: "Axes | None" = None, **options: Any) -> "Axes":
     """Draw the tail P(value > t) over t, with what lies at infinity in words, and return the axes."""
     ax = drawable(ax)
     finite = np.unique(variable.values[np.isfinite(variable.values)])

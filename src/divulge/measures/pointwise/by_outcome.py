@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from divulge.model.shown import Table, Tabled, promised, raised
 from divulge.model.tables import polars_frame
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,7 +250,13 @@ class Pointwise(Tabled, Record):
         """
         return dict(zip(self.outcomes, self.values.tolist(), strict=True))
 
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+    @overload
+    def to_frame(self, library: Literal["pandas"] = "pandas") -> "pandas.DataFrame": ...
+
+    @overload
+    def to_frame(self, library: Literal["polars"]) -> "polars.DataFrame": ...
+
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> "pandas.DataFrame | polars.DataFrame":
         """Return a data frame with one row an outcome: probability, value, and the secret that attains it.
 
         Examples
@@ -263,7 +274,7 @@ class Pointwise(Tabled, Record):
         pd = require("pandas", "frames")
         return pd.DataFrame(columns, index=pd.Index(list(self.outcomes), name="outcome", tupleize_cols=False))
 
-    def plot(self, ax: Any = None, kind: Literal["bars", "tail"] | None = None, **options: Any) -> Any:
+    def plot(self, ax: "Axes | None" = None, kind: Literal["bars", "tail"] | None = None, **options: Any) -> "Axes":
         """Draw one bar an outcome, or P(value > t) over t, on matplotlib axes and return them (extra: plot).
 
         Options such as `label` and `color` are those of bars, or of a line; `plot_pointwise` lays several tails over

@@ -16,7 +16,7 @@ from divulge.model.accepted import ChannelLike, JointLike, PriorLike
 from divulge.model.convert import as_channel, as_joint, as_prior, mechanism_of_structure, of_noise, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.model.labels import labels_at
-from divulge.model.neighbors import ordered_pairs
+from divulge.model.neighbors import NeighborsLike, ordered_pairs
 from divulge.model.shown import Shown
 from divulge.units import Unit, nats_per
 
@@ -287,7 +287,9 @@ def alip(joint: JointLike, unit: Unit = "nats") -> DensityBounds:
     return DensityBounds(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
 
 
-def ldp(channel: ChannelLike, unit: Unit = "nats", *, prior: PriorLike | None = None, neighbors: Any = None) -> float:
+def ldp(
+    channel: ChannelLike, unit: Unit = "nats", *, prior: PriorLike | None = None, neighbors: NeighborsLike = None
+) -> float:
     """Return the local differential privacy epsilon max_y log(max_x C_xy / min_x C_xy), in nats, in [0, +inf].
 
     All rows count, or with a prior those of secrets that can occur; columns that are entirely zero do not. With
@@ -336,7 +338,7 @@ def ldp(channel: ChannelLike, unit: Unit = "nats", *, prior: PriorLike | None = 
     return ldp_of(column_ends(joint.channel.matrix, joint.x), unit)
 
 
-def lift_capacity(channel: ChannelLike, *, neighbors: Any = None) -> Any:
+def lift_capacity(channel: ChannelLike, *, neighbors: NeighborsLike = None) -> Any:
     """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels.
 
     With neighbors, the supremum of the lift to who knows already that the secret is one of two that are neighbors.
@@ -378,7 +380,7 @@ def lift_capacity(channel: ChannelLike, *, neighbors: Any = None) -> Any:
     return lift_capacity_of(column_ends(as_channel(channel).matrix))
 
 
-def _neighboring(channel: Any, neighbors: Any, prior: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _neighboring(channel: Any, neighbors: NeighborsLike, prior: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Give (larger, smaller) of C_xy and C_x'y for the pairs of neighbors that can occur, some pairs at a time."""
     if of_noise(channel) is not None or mechanism_of_structure(channel) is not None:
         raise DivulgeError.of("neighbors", "be given for a channel only", "it", f"given for a {type(channel).__name__}")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from divulge.model.metrics.geography import projected
 from divulge.model.metrics.quantities import quantity
 from divulge.model.record import Record
 from divulge.model.shown import named, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_PLACES = 4096
 """More places than this have more pairs than fit into memory beside each other (64 megabytes of int32)."""
@@ -400,7 +403,7 @@ class Metric(Record):
         """
         return radius(self.matrix[position(self.labels, around, "around")], weights, share)
 
-    def plot(self, weights: Any, around: Hashable | None = None, ax: Any = None) -> Any:
+    def plot(self, weights: Any, around: Hashable | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw weights of the places on a map without tiles: cells, a scale, circles about a place; extra: plot.
 
         The circles hold 50 and 95 in 100 of the weights.

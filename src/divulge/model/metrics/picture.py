@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.extras import drawable, require
 from divulge.model.labels import position
 from divulge.model.metrics.circles import weights_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHARES = (0.5, 0.95)
 """Shares of the weights that the circles hold."""
@@ -17,15 +20,13 @@ SHARES = (0.5, 0.95)
 _INK, _RING = "#1d3a4a", "#c8590f"
 
 
-def plot(metric: Any, weights: Any, around: Hashable | None, ax: Any) -> Any:
+def plot(metric: Any, weights: Any, around: Hashable | None, ax: "Axes | None") -> "Axes":
     """Return axes with the places in their weights."""
     if metric.points is None:
         hint = "grids, lines and places on the map do."
         raise DivulgeError.of("metric", "say where its places lie", "it", metric.name, hint)
     shares = weights_of(weights, len(metric))
-    if ax is None:
-        pyplot = require("matplotlib.pyplot", "plot")
-        _, ax = pyplot.subplots(figsize=(5.2, 4.6), layout="constrained")
+    ax = drawable(ax, (5.2, 4.6))
     if metric.size is not None:
         _cells(metric, shares, ax)
     else:
@@ -37,7 +38,7 @@ def plot(metric: Any, weights: Any, around: Hashable | None, ax: Any) -> Any:
     return ax
 
 
-def _cells(metric: Any, shares: np.ndarray, ax: Any) -> None:
+def _cells(metric: Any, shares: np.ndarray, ax: "Axes") -> None:
     width, height = metric.size or (1, 1)
     half = float(metric.step or 1) / 2
     sides = (-half, (2 * width - 1) * half, -half, (2 * height - 1) * half)
@@ -45,7 +46,7 @@ def _cells(metric: Any, shares: np.ndarray, ax: Any) -> None:
     ax.figure.colorbar(image, ax=ax, shrink=0.6, label="share of each cell")
 
 
-def _circles(metric: Any, shares: np.ndarray, around: Hashable, ax: Any) -> None:
+def _circles(metric: Any, shares: np.ndarray, around: Hashable, ax: "Axes") -> None:
     patches = require("matplotlib.patches", "plot")
     x, y = metric.points[position(metric.labels, around, "around")].tolist()
     ax.plot([x], [y], "+", color=_RING, markersize=9)

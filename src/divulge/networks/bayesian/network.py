@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from divulge.networks.posteriors import log_of, ratio
 from divulge.networks.secrets import Secret, is_key
 from divulge.networks.worst import Side, Worst
 from divulge.units import Unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,7 @@ class Network(Shown):
         object.__setattr__(out, "outputs", {**self.outputs, called: Output(variable, aligned)})
         return out
 
-    def posterior(self, secret: Any, outputs: Mapping[str, Hashable] | None = None) -> Prior:
+    def posterior(self, secret: Hashable, outputs: Mapping[str, Hashable] | None = None) -> Prior:
         """Return the distribution of a secret after the outputs given; of several variables over tuples.
 
         Parameters
@@ -201,7 +204,7 @@ class Network(Shown):
         weights = self.weights(question, self._given(outputs or {}), [])
         return Prior([w / sum(weights.values()) for w in weights.values()], list(weights))
 
-    def prior(self, secret: Any) -> Prior:
+    def prior(self, secret: Hashable) -> Prior:
         """Return the distribution of a secret before anything is seen.
 
         Examples
@@ -211,7 +214,7 @@ class Network(Shown):
         """
         return self.posterior(secret)
 
-    def lift(self, secret: Any, outputs: Mapping[str, Hashable]) -> Any:
+    def lift(self, secret: Hashable, outputs: Mapping[str, Hashable]) -> Any:
         """Return max_u P(u | outputs) / P(u), a ratio of at least 1; of an event that for its being true.
 
         Examples
@@ -222,7 +225,7 @@ class Network(Shown):
         """
         return max(self._lifts(secret, outputs))
 
-    def pml(self, secret: Any, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
+    def pml(self, secret: Hashable, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal leakage of the outputs about a secret, log of `lift`, in nats.
 
         Examples
@@ -232,7 +235,7 @@ class Network(Shown):
         """
         return log_of(self.lift(secret, outputs), unit)
 
-    def pmc(self, secret: Any, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
+    def pmc(self, secret: Hashable, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
 
         Examples
@@ -242,7 +245,7 @@ class Network(Shown):
         """
         return log_of(ratio(1, min(self._lifts(secret, outputs))), unit)
 
-    def _lifts(self, secret: Any, outputs: Mapping[str, Hashable]) -> list[Any]:
+    def _lifts(self, secret: Hashable, outputs: Mapping[str, Hashable]) -> list[Any]:
         question = self.question(secret)
         before, after = (self.weights(question, given, []) for given in ({}, self._given(outputs)))
         total, whole = sum(after.values()), sum(before.values())
@@ -251,7 +254,7 @@ class Network(Shown):
             raise DivulgeError.of("secret", "be possible", "it", "an event that cannot occur")
         return [(after[value] / total) / (before[value] / whole) for value in asked]
 
-    def worst(self, secret: Any, side: Side = "pml") -> Worst:
+    def worst(self, secret: Hashable, side: Side = "pml") -> Worst:
         """Return the greatest leakage about a secret that any outputs can have, and such outputs.
 
         All outputs are listed where that takes at most 200,000 entries; else branch and bound looks for the worst, and
@@ -266,7 +269,7 @@ class Network(Shown):
         """
         return late("divulge.networks.bayesian.search:worst_outputs")(self, secret, side)
 
-    def joint(self, secret: Any) -> Joint:
+    def joint(self, secret: Hashable) -> Joint:
         """Return a secret and all outputs as an ordinary joint, whose outcomes are tuples: all measures apply to it.
 
         Raises
@@ -308,7 +311,7 @@ class Network(Shown):
             for name, outcome in outputs.items()
         }
 
-    def question(self, secret: Any) -> "Question":
+    def question(self, secret: Hashable) -> "Question":
         """Return a secret as variables of the network.
 
         Examples
@@ -395,7 +398,7 @@ class Network(Shown):
         """
         return {name: self.worst(name, side) for name in self.variables}
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the network, each variable shaded by its greatest leakage (pml, nats), outputs ringed; return the axes.
 
         Examples

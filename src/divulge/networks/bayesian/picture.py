@@ -1,13 +1,16 @@
 """A network drawn: arrows from parents to children, each variable shaded by what all outputs say of it at most."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from divulge.extras import drawable, require
 from divulge.networks.bayesian.network import Network
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def drawn(network: Network, ax: Any = None) -> Any:
+
+def drawn(network: Network, ax: "Axes | None" = None) -> "Axes":
     """Draw a network by layers, parents above; return the axes."""
     networkx = require("networkx", "networks")
     ax = drawable(ax, (7.0, 5.0))

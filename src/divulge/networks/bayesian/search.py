@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 """Room for doubles: sums of positive terms over tables of at most 2^24 entries are off by far less than this."""
 
 
-def worst_outputs(network: Network, secret: Any, side: Side) -> Worst:
+def worst_outputs(network: Network, secret: Hashable, side: Side) -> Worst:
     """Return the worst outputs for a secret."""
     if side not in ("pml", "pmc", "ldp"):
         raise DivulgeError.unknown("side", side, ("pml", "pmc", "ldp"))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from divulge.releasing.records.ran.mechanism import Mechanism, Ran
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 POORLY_CONDITIONED = 100.0
 """From this condition number on, the answer carries a warning."""
@@ -158,7 +161,7 @@ class Frequencies(Tabled, Record):
             "warnings": list(self.warnings),
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas DataFrame, one row a value.
 
         Examples

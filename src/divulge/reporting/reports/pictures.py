@@ -3,7 +3,7 @@
 import base64
 import io
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from divulge.extras import own_style, require
 from divulge.guarantees.kinds import ALIP
@@ -11,6 +11,9 @@ from divulge.guarantees.pictures import plot_alip_plane
 from divulge.measures.pictures.plots import pointwise
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.reporting.statements.voice import Voice
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 GAIN, LOSS = "#D55E00", "#0072B2"
 
@@ -54,7 +57,7 @@ def _margins(width: float, height: float) -> dict[str, float]:
     return {"left": left / width, "right": 1 - right / width, "bottom": bottom / height, "top": 1 - top / height}
 
 
-def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]], ax: Any, voice: Voice) -> None:
+def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]], ax: "Axes", voice: Voice) -> None:
     """Draw the chance of an outcome that reveals more than t, and the worst of it after merging outcomes."""
     for variable, color, line, name in (
         (pml, GAIN, "-", "p_gain"),
@@ -75,7 +78,9 @@ def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]
     _numbers(ax, voice)
 
 
-def sensitivity(points: Sequence[tuple[float, float, float]], limit: float, unit: str, ax: Any, voice: Voice) -> None:
+def sensitivity(
+    points: Sequence[tuple[float, float, float]], limit: float, unit: str, ax: "Axes", voice: Voice
+) -> None:
     """Draw (share of belief moved, pml, pmc), and the limit for every prior."""
     moved, gains, losses = zip(*points, strict=True)
     across = [100 * share for share in moved]
@@ -90,12 +95,13 @@ def sensitivity(points: Sequence[tuple[float, float, float]], limit: float, unit
     _numbers(ax, voice)
 
 
-def plane(point: ALIP, prior: Any, ax: Any, voice: Voice) -> None:
+def plane(point: ALIP, prior: Any, ax: "Axes", voice: Voice) -> None:
     """Draw where a release lies among bounds on gain and loss, in the words of a language."""
     plot_alip_plane(point, ax=ax, labels=[voice.text("p_this")], prior=prior)
     if voice.language == "en":
         return
-    for words in ax.get_legend().get_texts():
+    legend: Any = ax.get_legend()
+    for words in legend.get_texts():
         words.set_text(voice.known(words.get_text()))
     head, sign, end = ax.get_title().partition(":")
     ax.set_title(voice.numeral(head) + voice.known(sign + end), fontsize=10)
@@ -104,7 +110,7 @@ def plane(point: ALIP, prior: Any, ax: Any, voice: Voice) -> None:
     _numbers(ax, voice)
 
 
-def _numbers(ax: Any, voice: Voice) -> None:
+def _numbers(ax: "Axes", voice: Voice) -> None:
     """Write the numbers at axes as the language does; English ones are matplotlib's own."""
     if voice.language != "en":
         for axis in (ax.xaxis, ax.yaxis):
