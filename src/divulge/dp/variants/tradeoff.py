@@ -140,9 +140,9 @@ def trade_off(subject: SubjectLike | HasTradeOff, neighbors: NeighborsLike = Non
     >>> curve.alpha.tolist(), curve.beta.tolist()
     ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
     """
-    known = getattr(subject, "trade_off", None)
-    if known is not None:
-        return known()
+    known: Any = subject
+    if hasattr(known, "trade_off"):
+        return known.trade_off()
     losses = tuple(loss for loss in privacy_losses(known, neighbors) if asked("test", loss))
     alpha, beta = (
         np.concatenate(arrays) for arrays in zip(*map(_corners, losses), ((0.0, 1.0), (1.0, 0.0)), strict=True)
