@@ -13,7 +13,9 @@ from support import few, fresh_seed
 import divulge as dv
 from divulge import exact
 from divulge import guarantees as g
+from divulge.guarantees.deciding.levels import lower_peaks, row_peaks, upper_peaks
 from divulge.guarantees.deciding.parabola import Moments, below
+from divulge.guarantees.deciding.rational import Rational
 
 Row = list[F]
 DIGITS = 50
@@ -284,3 +286,28 @@ def test_a_rare_outcome_of_one_secret_is_what_delta_allows() -> None:
         assert kept.holds_for(rows).holds
     for broken in (dv.ADP("1/10", "1/2001"), g.PDP("1/10", "1/2001"), dv.ADP(5, "499999/1000000000")):
         assert not broken.holds_for(rows).holds
+
+
+@pytest.mark.parametrize("seed", range(few(30)))
+def test_columns_that_differ_by_the_order_of_rows_alone_are_worked_out_once(seed: int) -> None:
+    """The largest ratio is the same as of all columns, one by one; weights and sums tell rows apart."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    shift = rng.dirichlet(np.ones(n))
+    channel = np.array([np.roll(shift, k) for k in range(n)]) * (1 + rng.choice([0.0, 1e-10], (n, 1)))
+    prior = np.full(n, 1 / n) if seed % 2 else rng.dirichlet(np.ones(n))
+    for peaks in (
+        upper_peaks(dv.Joint(prior, channel)),
+        lower_peaks(dv.Joint(prior, channel)),
+        row_peaks(dv.Channel(channel)),
+    ):
+        one_by_one = [peaks.exactly(i) for i in range(len(peaks.ratios))]
+        top = max(peaks.ratios)
+        near = [i for i, ratio in enumerate(peaks.ratios) if ratio >= top * (1 - 2 * peaks.margin)]
+        assert peaks.largest().exactly[0] == max(one_by_one[i] for i in near)
+
+
+def test_columns_of_one_kind_are_one() -> None:
+    circulant = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
+    assert Rational.of(dv.Joint([0.25, 0.5, 0.25], circulant)).distinct([0, 1, 2]) == [0, 1]
+    assert Rational.of(dv.Channel(circulant)).distinct([0, 1, 2]) == [0]

@@ -20,6 +20,17 @@ def test_dyadic_channels_stay_as_they_are() -> None:
     assert IntegerChannel.of(whole) is whole
 
 
+def test_an_entry_below_all_doubles_is_no_zero() -> None:
+    """Its rest, 2^53 / 10^350, is no double either; entries that are one object are rounded once, and all alike."""
+    least = F(1, 10**350)
+    channel = dv.Channel([[1 - 2 * least, least, least], ["1/3", "1/3", "1/3"]])
+    with pytest.raises(dv.DivulgeError, match="an infinite epsilon"):
+        IntegerChannel.of(channel)
+    raised = IntegerChannel.of(channel, raise_small=True)
+    assert raised.weights.tolist()[0] == [2**53 - 2, 1, 1]
+    assert raised.rounded
+
+
 @settings(max_examples=few(60), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([20, 53, 62]))
 def test_rounding_is_by_less_than_one_unit(seed: int, exact: bool, bits: int) -> None:

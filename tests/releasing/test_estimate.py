@@ -14,13 +14,25 @@ from support import few, random_channel
 
 import divulge as dv
 from divulge.model.labels import text_of
-from divulge.releasing.estimating.estimate import METHODS, estimate_frequencies, right_inverse
+from divulge.releasing.estimating.estimate import METHODS, estimate_frequencies, rank, right_inverse
 
 
 def released(rng: np.random.Generator, channel: dv.Channel, values: np.ndarray) -> pa.Table:
     outcomes = np.array(channel.outcomes)
     draws = [rng.choice(outcomes, p=channel.floats[v]) for v in values]
     return pa.table({"y": draws, "sex": np.where(np.arange(len(values)) % 2, "f", "m")})
+
+
+@pytest.mark.parametrize("seed", range(few(40)))
+def test_ranks_are_those_of_the_singular_values(seed: int) -> None:
+    """By the inverse or by singular values, remembered or not; powers of two, as of weights, change nothing."""
+    rng = np.random.default_rng(seed)
+    n, m, most = (int(rng.integers(1, 12)) for _ in range(3))
+    matrix = rng.dirichlet(np.ones(max(1, min(n, most))), n) @ rng.dirichlet(np.ones(m), max(1, min(n, most)))
+    matrix = matrix if rng.random() < 0.5 else rng.dirichlet(np.full(n, 10.0 ** rng.uniform(-2, 12)), n)
+    values = np.linalg.svd(matrix, compute_uv=False)
+    wanted = int((values > values[0] * max(matrix.shape) * np.finfo(float).eps).sum())
+    assert rank(matrix) == rank(matrix * 2.0**53) == rank(np.asfortranarray(matrix)) == wanted
 
 
 def test_inversion_is_exact_on_exact_shares() -> None:

@@ -29,6 +29,16 @@ def _spend(ledger: Path | dv.Ledger, **more: object) -> dv.Receipt:
     return dv.release(SURVEY, **arguments)
 
 
+def test_columns_lose_their_common_factors() -> None:
+    """Columns that are multiples of each other are one direction, and a column of zeros is none."""
+    rng = np.random.default_rng(5)
+    weights = rng.integers(0, 60, (4, 9)) * rng.integers(0, 7, 9)
+    columns = [c for c in weights.T.tolist() if any(c)]
+    wanted = {tuple(w // math.gcd(*c) for w in c) for c in columns}
+    assert promised._directions(np.hstack([weights, 3 * weights])) == tuple(sorted(wanted))
+    assert len(wanted) < 9
+
+
 @settings(max_examples=few(40), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_the_total_is_that_of_the_joint_channel(seed: int, releases: int) -> None:

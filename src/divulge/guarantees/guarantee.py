@@ -119,13 +119,12 @@ class Guarantee(Terms):
         subject = self.subject(released)
         levels = zip(self.bounded(), _levels(self, unit, subject), strict=True)
         found = {name: level.to(unit) if PARAMETERS[name].logarithmic else level for name, level in levels}
-        kept = all(self._keeps(name, level) for name, level in found.items())
         slack = {name: _slack(name, getattr(self, name), level.value) for name, level in found.items()}
         hardest = list(slack)[first_smallest(list(slack.values())) if len(slack) > 1 else 0]
         values = {name: level.value for name, level in found.items()}
         broken = [name for name, level in found.items() if not self._keeps(name, level)]
         undecided = bool(broken) and all(found[name].open(getattr(self, name)) for name in broken)
-        return Verdict(kept, self, values, slack[hardest], found[hardest], unit, subject, hardest, undecided)
+        return Verdict(not broken, self, values, slack[hardest], found[hardest], unit, subject, hardest, undecided)
 
     def _keeps(self, name: str, level: Level) -> bool:
         bound = getattr(self, name)

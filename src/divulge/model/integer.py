@@ -1,5 +1,6 @@
 """A channel whose entries are whole multiples of 2^-bits: what can be drawn, and certified, without any rounding."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -83,7 +84,7 @@ class IntegerChannel(Tabled, Record):
             raise DivulgeError.of("bits", f"be a whole number from 1 to {MOST_BITS}", "it", str(bits))
         matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
         floors, rests = (_exact_floors if channel.exact else _float_floors)(matrix, bits)
-        positive = (matrix > 0).astype(bool)
+        positive = (floors > 0) | (rests > 0) if channel.exact else matrix > 0
         weights = _filled(floors, rests, positive, bits)
         lost = positive & (weights == 0)
         if lost.any():
@@ -122,11 +123,19 @@ def _float_floors(matrix: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray
     return floors.astype(np.int64), scaled - floors
 
 
+_LEAST = math.ulp(0.0)
+"""The least positive double."""
+
+
 def _exact_floors(matrix: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    parts = [divmod(cell.numerator << bits, cell.denominator) for cell in matrix.ravel().tolist()]
-    floors = np.array([whole for whole, _ in parts], dtype=np.int64).reshape(matrix.shape)
-    rests = [rest / cell.denominator for (_, rest), cell in zip(parts, matrix.ravel().tolist(), strict=True)]
-    return floors, np.array(rests, dtype=np.float64).reshape(matrix.shape)
+    cells = matrix.ravel().tolist()
+    distinct = {id(cell): cell for cell in cells}  # equal entries of a large channel are mostly one object
+    parts = {at: divmod(cell.numerator << bits, cell.denominator) for at, cell in distinct.items()}
+    # a rest that is too small for a double is none the less one: its entry is positive
+    rests = {at: max(parts[at][1] / cell.denominator, _LEAST) if parts[at][1] else 0.0 for at, cell in distinct.items()}
+    places = list(map(id, cells))
+    floors = np.array([parts[at][0] for at in places], dtype=np.int64).reshape(matrix.shape)
+    return floors, np.array([rests[at] for at in places], dtype=np.float64).reshape(matrix.shape)
 
 
 def _filled(floors: np.ndarray, rests: np.ndarray, positive: np.ndarray, bits: int) -> np.ndarray:

@@ -129,16 +129,23 @@ class Level:
         Says, in place of `ball`, whether the number is at most a bound within `margin`; False where that stays open.
     least : float, or None
         What the number is at least, of one that is known in a bracket alone.
+    found_at : Witness, or function of no arguments
+        Where the number is attained; `witness` asks it, put into words when somebody reads them.
     """
 
     value: Any
     ball: Ball | None = field(compare=False)
     margin: float
-    witness: Witness = field(default_factory=Witness)
+    found_at: Witness | Callable[[], Witness] = field(default_factory=Witness, compare=False)
     cover: Callable[[], Fraction] = field(default=Fraction, compare=False)
     work: int = 0
     decides: Callable[[Ball], bool] | None = field(default=None, compare=False)
     least: float | None = None
+
+    @cached_property
+    def witness(self) -> Witness:
+        """Where the number is attained, and what that means to somebody."""
+        return self.found_at if isinstance(self.found_at, Witness) else self.found_at()
 
     @property
     def certain(self) -> bool:
@@ -288,7 +295,7 @@ def larger(first: Level, second: Level) -> Level:
     return replace(most, value=max(first.value, second.value))
 
 
-def log_of(found: Ratio, witness: Witness, nats: Callable[[], float]) -> Level:
+def log_of(found: Ratio, witness: Witness | Callable[[], Witness], nats: Callable[[], float]) -> Level:
     """Return the level log `ratio`, of an exact or float ratio; log inf is inf.
 
     The logarithm of a float near 1 has few digits: `nats` measures it with all.
@@ -302,7 +309,7 @@ def log_of(found: Ratio, witness: Witness, nats: Callable[[], float]) -> Level:
     return Level(value, lambda: _log(found.exactly[0]), margin, witness, found.cover, found.work)
 
 
-def ratio_of(found: Ratio, witness: Witness) -> Level:
+def ratio_of(found: Ratio, witness: Witness | Callable[[], Witness]) -> Level:
     """Return the level `ratio` itself."""
     if found.ratio == math.inf or found.twin is None:
         return Level(found.ratio, None, 0.0, witness)
@@ -338,6 +345,13 @@ class Peaks:
             return self.ratios[i]
         return self.of_place(self.twin, self.columns[i])
 
+    def _distinct(self, places: list[int]) -> list[int]:
+        """Return those of the positions whose columns differ by more than the order of rows."""
+        if self.twin is None or len(places) < 2:
+            return places
+        at = {self.columns[i]: i for i in places}
+        return [at[j] for j in self.twin.distinct(list(at))]
+
     def largest(self) -> Ratio:
         """Return the largest ratio; of floats only columns that rounding may have kept from the top are worked out."""
         top = max(self.ratios)
@@ -346,7 +360,7 @@ class Peaks:
         twin, near = self.twin, [i for i, r in enumerate(self.ratios) if r >= top * (1 - 2 * self.margin)]
         return Ratio(
             top,
-            lambda: (max(map(self.exactly, near)), twin.cover),
+            lambda: (max(map(self.exactly, self._distinct(near))), twin.cover),
             self.margin,
             len(near) * len(twin.rows),
         )

@@ -5,7 +5,7 @@ of the channel and the prior, each divided by its exact sum. Exact entries sum t
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -99,6 +99,25 @@ class Rational:
         if hasattr(self._matrix, "tocsc"):
             return self._matrix[:, [j]].toarray().ravel()[self.rows].tolist()
         return self._matrix[self.rows, j].tolist()
+
+    def distinct(self, columns: Sequence[int]) -> list[int]:
+        """Return the first of the columns in each group that holds the same entries in some order of equal rows.
+
+        Rows are equal that have the same weight and the same sum: nothing that adds up a column, or takes its ends,
+        tells the columns of a group apart.
+        """
+        weights = np.zeros(self._matrix.shape[0]) if self._weights is None else self._weights
+        if not isinstance(self._matrix, np.ndarray) or not self._floats or weights.dtype == object:
+            return list(columns)
+        codes = {total: float(k) for k, total in enumerate(dict.fromkeys(self.totals.values()))}
+        told = np.array([weights[self.rows], [codes[total] for total in self.totals.values()]])
+        kinds = np.unique(told, axis=1, return_inverse=True)[1].ravel()
+        found: dict[bytes, int] = {}
+        for j in columns:
+            entries = self._matrix[self.rows, j]
+            order = np.lexsort((entries, kinds))
+            found.setdefault(entries[order].tobytes(), j)
+        return list(found.values())
 
     def outer(self, column: list[Fraction]) -> Fraction:
         """Return P(y), the mean of its column."""

@@ -4,6 +4,7 @@ import math
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from divulge import exact
@@ -38,7 +39,7 @@ class PML(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.upper_peaks(subject)
-        return (at.log_of(peaks.largest(), _gain(subject, peaks), lambda: pml(subject).max()),)
+        return (at.log_of(peaks.largest(), partial(_gain, subject, peaks), lambda: pml(subject).max()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +63,7 @@ class PMC(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.lower_peaks(subject)
-        return (at.log_of(peaks.largest(), _cost(subject, peaks), lambda: pmc(subject).max()),)
+        return (at.log_of(peaks.largest(), partial(_cost, subject, peaks), lambda: pmc(subject).max()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,7 +135,7 @@ class LDP(Guarantee):
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
         peaks = at.row_peaks(subject)
-        return (at.log_of(peaks.largest(), _pair(peaks), lambda: ldp(subject)),)
+        return (at.log_of(peaks.largest(), partial(_pair, peaks), lambda: ldp(subject)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,7 +180,7 @@ class Lift(Guarantee):
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
         peaks = at.upper_peaks(subject)
-        return (at.ratio_of(peaks.largest(), _gain(subject, peaks)),)
+        return (at.ratio_of(peaks.largest(), partial(_gain, subject, peaks)),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,7 +224,7 @@ class LiftCapacity(Guarantee):
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
         peaks = at.row_peaks(subject)
-        return (at.ratio_of(peaks.largest(), _pair(peaks)),)
+        return (at.ratio_of(peaks.largest(), partial(_pair, peaks)),)
 
 
 @dataclass(frozen=True, repr=False)

@@ -147,7 +147,8 @@ def _exact_end(part: np.ndarray, floats: np.ndarray, sign: float) -> tuple[np.nd
     for j in np.flatnonzero(tied.sum(axis=0) > 1).tolist():
         rows = np.flatnonzero(tied[:, j])
         column = part[rows, j]
-        at[j] = rows[column.argmax() if sign > 0 else column.argmin()]
+        if len(set(map(id, column.tolist()))) > 1:  # equal entries of a large channel are mostly one object
+            at[j] = rows[column.argmax() if sign > 0 else column.argmin()]
     return part[at, columns], at
 
 

@@ -369,8 +369,8 @@ def _alike(first: Spent, second: Spent) -> bool:
 
 def _directions(weights: np.ndarray) -> Directions:
     """Return the columns of a channel without their common factors, each once and sorted: equal channels are equal."""
-    columns = [tuple(column) for column in weights.T.tolist()]
-    return tuple(sorted({tuple(w // math.gcd(*column) for w in column) for column in columns if any(column)}))
+    some = weights[:, (weights != 0).any(axis=0)]
+    return tuple(sorted(set(map(tuple, (some // np.gcd.reduce(some, axis=0)).T.tolist()))))
 
 
 def _fitting(counts: Mapping[Directions, int], secrets: int) -> dict[Directions, int]:
