@@ -2,9 +2,11 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -173,6 +175,29 @@ def test_masses_of_whole_numbers_exceed_those_of_real_ones_by_no_more_than_is_sa
         real = ndtr((k + 0.5) / sigma) - ndtr((k - 0.5) / sigma)
         near = abs(k) < 6 * sigma  # beyond, differences of doubles are not what they are of
         assert 0 < np.log((p / p.sum())[near] / real[near]).max() <= families._MASS_GAUSSIAN / sigma**2
+
+
+@pytest.mark.parametrize(("sigma", "moved"), [(3.0, 1), (3.0, 7), (20.0, 5), (300.0, 90)])
+def test_losses_of_whole_numbers_are_as_near_to_those_of_rounded_real_ones_as_is_said(sigma: float, moved: int) -> None:
+    far = math.floor(families._FAR * sigma)
+    normal = mpmath.mp.clone()
+    normal.dps = 80
+
+    def mass(k: int) -> Any:
+        return (normal.erfc((abs(k) - 0.5) / sigma / normal.sqrt(2))
+                - normal.erfc((abs(k) + 0.5) / sigma / normal.sqrt(2)))  # fmt: skip
+
+    said = Gaussian(sigma).on_reals(Counter({moved: 1}))
+    apart = []
+    for k in {-far, -far // 2, 0, far // 2, far, moved}:
+        rounded = normal.log(mass(k) / mass(k - moved))
+        whole = (normal.mpf(k - moved) ** 2 - normal.mpf(k) ** 2) / (2 * normal.mpf(sigma) ** 2)
+        apart.append(abs(float(whole - rounded)))
+    assert said.shift / (2 if sigma > 10 else 9) < max(apart) <= said.shift
+    assert Gaussian(sigma).tail(far) <= said.outside
+
+
+def test_masses_of_laplace_noise_exceed_by_no_more() -> None:
     for scale in (families._LEAST_SCALE, 30.0):
         most = math.log(math.tanh(1 / (2 * scale)) / -math.expm1(-1 / (2 * scale)))
         assert 0.4 * families._MASS_LAPLACE / scale < most <= families._MASS_LAPLACE / scale
@@ -267,3 +292,64 @@ def test_a_loss_of_whole_numbers_lies_above_that_of_real_ones(
     assert delta_of(law, composed.Composed(near, 0.0, way.more).epsilon(delta)) > delta
     more = composed.Composed(near, 0.25, math.log(2))  # masses twice as large: half of delta is left
     assert more.epsilon(delta) == pytest.approx(0.25 + near.epsilon(delta / 2).upper, rel=1e-12)
+
+
+FIVE = {"g": Categories(tuple("01234")), "h": Categories(("0", "1"))}
+
+OF_PERSONS: dict[str, tuple[list[Any], Unit, list[tuple[Any, ...]], float]] = {
+    # statistics, whose rows, the records there are, and how much of delta is used at least
+    "counts": ([dv.Count("g"), dv.Count("g", "h")], Unit("who", 2), list(product((0, 1), (0, 1), (0,))), 0.9),
+    "sum": ([dv.Sum("v", (0, 3), by="g")], Unit("who", 3), list(product((0, 1), (0,), (0, 3))), 0.9),
+    "mean with gaps": ([dv.Mean("u", (0, 4), by="g")], Unit("who", 2), list(product((0, 1), (0,), (None, 0, 4))), 0.9),
+    "means": ([dv.Mean("v", (0, 9)), dv.Count("g")], Unit("who", 2), list(product((0, 1), (0,), (0, 9))), 0.5),
+    "added": ([dv.Mean("v", (0, 3), by="g")], Unit("who", 2, "added"), list(product((0, 1), (0,), (0, 3))), 0.9),
+    "groups": ([dv.Mean("v", (0, 3), by="g")], Unit("who", 4, groups=2, per_group=2, by=("g",)),
+               list(product(range(4), (0,), (0, 3))), 0.9),
+    "three": ([dv.Mean("v", (0, 3), by="g")], Unit("who", 3, groups=2, per_group=2, by=("g",)),
+              list(product(range(4), (0,), (0, 3))), 0.1),
+    "people too": ([dv.Sum("v", (-2, 3), by="g"), dv.People("g")], Unit("who", 2),
+                      list(product((0, 1), (0,), (-2, 3))), 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
+@pytest.mark.parametrize("name", OF_PERSONS)
+def test_persons_with_several_rows_use_up_delta_and_no_more(name: str, family: str) -> None:
+    """All that persons can have before and after, the worst of them by the composition of the discrete laws."""
+    statistics, unit, records, least = OF_PERSONS[name]
+    queries = plan_of(statistics, FIVE, FULL, unit).queries
+    found = calibrated(queries, unit, [dv.ADP(1.0, DELTA)], None, family, "equal")
+    laws: Any = dv.dp.DiscreteGaussianMechanism if family == "gaussian" else dv.dp.DiscreteLaplaceMechanism
+    persons = [rows for k in range(1, unit.rows + 1) for rows in combinations_with_replacement(records, k)
+               if max(Counter(row[0] for row in rows).values()) <= (unit.per_group or unit.rows)]  # fmt: skip
+    tables = [[of_person(query, rows) for query in queries] for rows in persons]
+    nobody = [[np.zeros(query.cells, dtype=int) for query in queries]]
+    moves: dict[Any, float] = {}
+    for x, y in product(tables, tables if unit.neighbors == "replaced" else nobody):
+        moved = tuple(tuple(sorted(abs(int(far)) for far in a - b if far)) for a, b in zip(x, y, strict=True))
+        power = 1 / found.noises[0].power
+        moves[moved] = sum((far / noise.scale) ** power for far_, noise in zip(moved, found.noises, strict=True)
+                           for far in far_)  # fmt: skip
+    worst = 0.0
+    for moved in sorted(moves, key=lambda one: -moves[one])[:3]:
+        parts = [laws(noise.scale, far) for far_, noise in zip(moved, found.noises, strict=True) for far in far_]
+        worst = max(worst, dv.compose(*parts, tolerance=1e-4).delta(1.0).lower)
+    assert worst <= DELTA
+    assert family == "laplace" or worst >= least * DELTA
+
+
+def of_person(query: Query, rows: Any) -> np.ndarray:
+    """Return what the rows of a person add to the cells; a person counts once in each cell of people."""
+    cells = sum((added(replace(query, kind="rows") if query.kind == "people" else query, row) for row in rows),
+                np.zeros(query.shape, dtype=int).ravel())  # fmt: skip
+    return np.minimum(cells, 1) if query.kind == "people" else cells
+
+
+def test_alike_noise_composes_as_one_mechanism() -> None:
+    """A hundred means take what one takes: their numbers of rows have one law, sums the law on real numbers."""
+    asked = [dv.Mean(f"v{i}", (0, 90 + i)) for i in range(100)]
+    queries = plan_of(asked, {}, [], Unit()).queries
+    noises = [Gaussian(900.0 if query.kind == "rows" else 20_000.0 + i) for i, query in enumerate(queries)]
+    for one in composed.compositions(queries, noises, Unit()):
+        assert len(one.composition.releases) <= 202
+        assert all(len(turn.parts) <= 3 for turn in one.composition.directions)

@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -147,13 +148,13 @@ def between(made: Ready, draws: int) -> Iterator[list[float]]:
     """Give what is seen of so many publications between bounds that are chosen anew: these, and the numbers."""
     (one,), unit = made.bounds, made.task.unit
     noises = noisy(np.broadcast_to(histogram(made.table, one, unit), (draws, len(EDGES))).copy(), one.noise)
-    known: dict[Any, Iterator[list[Estimates]]] = {}
-    for counts in noises:
-        ends = ends_of(counts, one.width)
+    drawn_ends = [ends_of(counts, one.width) for counts in noises]
+    times, known = Counter(drawn_ends), dict[Any, Iterator[list[Estimates]]]()
+    for ends in drawn_ends:
         if ends not in known:
             full = between_bounds(made, (replace(one, ends=ends),))
             exact = counted(full.table, full.plan.queries, full.values, unit)
-            known[ends] = repeated(full, exact.totals, exact.rows if unit.rows_known else None, draws)
+            known[ends] = repeated(full, exact.totals, exact.rows if unit.rows_known else None, times[ends])
         yield [*map(float, ends), *seen(next(known[ends]))]
 
 

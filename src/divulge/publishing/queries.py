@@ -190,9 +190,9 @@ class Query:
 
         Any change moves every number by no more than one of the ways does; of two, the first is that of a unit which
         leaves its group, the second that of one which stays. Empty for people with several rows in
-        several groups, which can change in more ways than are worth listing, but where each of their rows is in a cell
-        of its own and what it adds is not below 0. `gap` says of a replaced row whether it has a number in the query's
-        column on one side alone, or on both; where it is None, either may be.
+        several groups, which can change in more ways than are worth listing, but where one of them tells most. `gap`
+        says of a replaced row whether it has a number in the query's column on one side alone, or on both; where it is
+        None, either may be.
 
         Examples
         --------
@@ -205,8 +205,7 @@ class Query:
         if self.kind == "bins":
             return ((1,) * min(2 * k if replaced else k, self.cells),) if k == 1 else ()
         if k > 1 and several:
-            single = s == k and self.low >= 0 and self.kind != "ranks"
-            return ((self.reach,) * min(2 * k if replaced else k, self.cells),) if single else ()
+            return self._of_several(k, s, replaced)
         one, other = (k * sharp for sharp in self.sharpness)
         reach = k * self.reach
         if not replaced or (gap and k == 1 and (self.counts_numbers or self.kind not in ("rows", "people"))):
@@ -214,6 +213,18 @@ class Query:
         if self.kind == "ranks":
             return (*([(one,) * (2 * self.draws)] if several else []), (other,) * self.draws)
         return (*([(reach, reach)] if several else []), self._staying(k, gap))
+
+    def _of_several(self, k: int, s: int, replaced: bool) -> tuple[tuple[int, ...], ...]:
+        """Return the way in which a person with k rows changes several cells, where one tells most; else nothing.
+
+        Rows that add nothing below 0 raise some cells where they come, and lower others where they leave. A number that
+        moves by a + b tells no less than two that move by a and b, with log-concave noise: all rows in one cell tell
+        most where a cell may hold them, and one in each where it may hold one.
+        """
+        if self.low < 0 or self.kind == "ranks" or s not in (k, k * k):
+            return ()
+        one_side = (k * self.reach,) if s == k * k else (self.reach,) * k
+        return ((one_side * (2 if replaced else 1))[: self.cells],)
 
     def _staying(self, k: int, gap: bool | None) -> tuple[int, ...]:
         """Return how far numbers move where a replaced unit stays in its group, with k rows if there is one cell."""

@@ -22,6 +22,7 @@ from typing import Any
 
 from divulge.dp.accounting.composition import Composition, compose
 from divulge.dp.accounting.promises import ZcdpRelease
+from divulge.dp.mechanisms import GaussianMechanism
 from divulge.publishing.noising.families import Noise, Way, above
 from divulge.publishing.noising.leakage import concentration, largest_loss
 from divulge.publishing.queries import Query, Unit
@@ -33,6 +34,10 @@ _MOST_WAYS = 16
 """So many combinations of the ways in which a unit changes several queries are composed, each in about a second."""
 
 
+_ROUNDED = 1e-12
+"""What is left of delta is rounded to its safe side by this share: of a dozen roundings."""
+
+
 @dataclass(frozen=True)
 class Composed:
     """The composition of one way for each query; `rho` is what it promises in zCDP."""
@@ -40,11 +45,25 @@ class Composed:
     composition: Composition
     shift: float
     more: float
+    outside: float = 0.0
     rho: float = math.inf
+
+    @classmethod
+    def of(cls, ways: Iterable[Way], rho: float = math.inf) -> "Composed":
+        """Return the composition of what several queries tell; alike mechanisms are one, so many times."""
+        several = list(ways)
+        alike: Counter[Any] = Counter()
+        for part, times in chain.from_iterable(way.parts for way in several):
+            alike[part] += times
+        sums = (math.fsum(getattr(way, name) for way in several) for name in ("shift", "more", "outside"))
+        return cls(compose(*alike.items(), tolerance=1e-4), *sums, rho)
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at this delta."""
-        found = self.composition.epsilon(delta * math.exp(-self.more)).upper
+        left = (delta - self.outside) * math.exp(-self.more) * (1 - _ROUNDED)
+        if not left > 0:
+            return math.inf
+        found = self.composition.epsilon(left if self.more else delta).upper
         return math.nextafter(found + self.shift, math.inf) if self.shift else found
 
 
@@ -62,7 +81,84 @@ def adp_epsilon(queries: tuple[Query, ...], made: tuple[Noise, ...], unit: Unit,
     for one in sorted(compositions(queries, made, unit), key=lambda one: -one.rho):
         if _promised(one.rho, delta) > worst:
             worst = max(worst, one.epsilon(delta))
+    if unit.rows > 1 and (together := of_persons(queries, made, unit)) is not None:
+        known.append(together.epsilon(delta))
     return min([worst, *known])
+
+
+def of_persons(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> Composed | None:
+    """Return what tells no less than any change of a person with several rows, where the noise on numbers is Gaussian.
+
+    On real numbers it is told by the norm of the change alone, each number in units of its sigma. None where noise is
+    too narrow for that, or nothing but choices is asked for.
+    """
+    asked = [(query, noise) for query, noise in zip(queries, made, strict=True) if query.changes(unit)[0]]
+    joint = [pair for pair in asked if pair[0].kind not in ("ranks", "people", "bins") and not pair[1].bounded]
+    if not joint or not all(noise.smooth for _, noise in joint):
+        return None
+    norm = math.sqrt(_squared_norm(joint, unit)) * (1 + _ROUNDED)
+    numbers = [query.changes(unit)[0] for query, _ in joint]
+    near = [noise.on_reals(Counter({far: 1})) for far, (_, noise) in zip(numbers, joint, strict=True)]
+    more, outside = (math.fsum(getattr(way, name) * many for way, many in zip(near, numbers, strict=True))
+                     for name in ("more", "outside"))  # fmt: skip
+    whole = Way(((GaussianMechanism(1.0, norm), 1),), math.fsum(way.shift for way in near), more, outside)
+    others = [_alone(query, noise, unit) for query, noise in asked if (query, noise) not in joint]
+    return Composed.of([whole, *others])
+
+
+def _squared_norm(joint: Sequence[tuple[Query, Noise]], unit: Unit) -> float:
+    """Return the square of the largest norm of a person's change of all queries, in sigmas, but for roundings.
+
+    A person's change is the sum of K changes of one row each, replaced or, where one of two has fewer rows, there or
+    not there. The norm is convex, and so largest where those of a kind are all the same: K times what a row changes
+    that is replaced, or once that and K - 1 times what one changes that is not there in the other; K times if all may
+    be so.
+
+    Where no group has more than r of the rows, the sum of squares r^2 + r^2 + ... + r rest takes the place of K^2 for
+    groups by the same columns: the norm is convex in how many rows come to each group, and how many leave. Groups by
+    fewer columns are then each at their own worst.
+    """
+    rows = [query for query, _ in joint]
+    replaced, added = (_norms(joint, Unit(neighbors=kind)) for kind in ("replaced", "added"))
+    squares = [_squares_of_rows(query, unit) for query in rows]
+    k, capped = unit.rows, [square < unit.rows**2 for square in squares]
+    if any(capped):
+        ways = [*(replaced if unit.neighbors == "replaced" else []), *added]
+        parts = [[square * norm**2 for square, norm in zip(squares, way, strict=True)] for way in ways]
+        together = max(math.fsum(part for part, is_in in zip(way, capped, strict=True) if is_in) for way in parts)
+        return together + math.fsum(max(way[i] for way in parts) for i, is_in in enumerate(capped) if not is_in)
+    if unit.neighbors == "added":
+        return max(math.fsum((k * norm) ** 2 for norm in way) for way in added)
+    sums = [[k * norm for norm in way] for way in replaced]
+    sums += [[a + (k - 1) * b for a, b in zip(one, other, strict=True)] for one in replaced for other in added]
+    return max(math.fsum(norm**2 for norm in way) for way in sums)
+
+
+def _norms(joint: Sequence[tuple[Query, Noise]], row: Unit) -> list[list[float]]:
+    """Return the norm of the change of each query in sigmas, for each way of one row."""
+    return [
+        [
+            math.sqrt(query.changes(row)[1] if far is None else sum(each * each for each in far)) / noise.scale
+            for (query, noise), far in zip(joint, way, strict=True)
+        ]
+        for way in _moves([query for query, _ in joint], row)
+    ]
+
+
+def _squares_of_rows(query: Query, unit: Unit) -> int:
+    """Return what the squares of the rows of a person add up to at most, over the groups of a query."""
+    most, squares = unit.in_cells(query)
+    if squares == most * most:
+        return unit.rows**2
+    each = min(most, unit.per_group or most)
+    whole, rest = divmod(most, each)
+    return whole * each * each + each * rest
+
+
+def _alone(query: Query, noise: Noise, unit: Unit) -> Way:
+    """Return what tells no less than any change of one query, of a person with several rows."""
+    shifts = query.shifts(unit)
+    return _of(query, noise, Counter(shifts[0])) if len(shifts) == 1 else _largest(query, noise, unit)
 
 
 def _promised(rho: float, delta: float) -> float:
@@ -86,13 +182,11 @@ def compositions(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) ->
             _largest(query, noise, unit) if far is None else _of(query, noise, Counter(far))
             for _, query, noise, far in moved
         ]
-        mechanisms = chain.from_iterable(way.parts for way in parts)
-        shift, more = (math.fsum(getattr(way, name) for way in parts) for name in ("shift", "more"))
         rho = sum(
             concentration([query], [noise], unit) if far is None else _concentration(query, noise, far)
             for _, query, noise, far in moved
         )
-        out[key] = Composed(compose(*mechanisms, tolerance=1e-4), shift, more, above(Fraction(rho)))
+        out[key] = Composed.of(parts, above(Fraction(rho)))
     return list(out.values())
 
 

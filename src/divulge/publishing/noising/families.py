@@ -35,17 +35,24 @@ _MARGIN = 1 + 1e-9
 _MOST_ATOMS = 1000
 """The law of Laplace noise is listed up to this sensitivity; beyond, it is near that of real numbers."""
 
-_WIDEST_GAUSSIAN = 5_000.0
-"""Up to this sigma the law of a discrete Gaussian is listed; beyond, it is near that of real numbers."""
+_WIDEST_GAUSSIAN = 400.0
+"""Up to this sigma the law of a discrete Gaussian is listed; beyond, it is that of real numbers but for 1e-4 of epsilon
+at most, of a thousand numbers that move, and all such noise composes as one."""
 
-_SMOOTH = 50.0
-"""With sigma so many times L1 / L2, whole numbers cost a hundredth of a deviation of the loss at most."""
+_SMOOTH = 3.0
+"""From this sigma on the bounds hold on how far whole numbers are from real ones."""
+
+_FAR, _OUTSIDE = 12.0, 1e-30
+"""Discrete Gaussian noise is so many sigma off with a probability of at most this: 2 e^-72 is 1.1e-31."""
 
 _MASS_GAUSSIAN, _MASS_LAPLACE = 1 / 20, 0.35
 """More mass of whole numbers than of real ones around them: this over sigma^2, or over the scale, at most."""
 
 _LEAST_SCALE = 1.0
 """For Laplace noise of a scale from here on this bound on the mass holds."""
+
+_HYPERBOLIC = 700.0
+"""Beyond this the hyperbolic cosine is no double; what a bound with it says is of no use long before."""
 
 _WIDE = 4.0
 """Beyond this sigma the deviation of discrete Gaussian noise is sigma, within 1e-16 of it."""
@@ -59,13 +66,15 @@ class Way:
     """What a unit's change of a query tells at most: mechanisms, whose losses and masses may be larger by a little.
 
     Real noise X, rounded, has around a whole number r nearly the mass of the noise on whole numbers, and a loss that is
-    nearly that at r. With p_r <= e^more P(X in r +- 1/2) and losses apart by `shift` at most, delta(epsilon) of the
-    noise on whole numbers is at most e^more times that of X at epsilon - shift; so is it composed, both adding up.
+    nearly that at r. With p_r <= e^more P(X in r +- 1/2) and losses apart by `shift` at most, but for numbers that come
+    with probability `outside` at most, delta(epsilon) of the noise on whole numbers is at most e^more times that of X
+    at epsilon - shift, and `outside`; so is it composed, all of them adding up.
     """
 
     parts: tuple[tuple[Any, int], ...]
     shift: float = 0.0
     more: float = 0.0
+    outside: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,15 @@ class Noise(ABC):
     @abstractmethod
     def moved(self, far: Counter[int]) -> Way:
         """Return the mechanisms on numbers that move so far, each so many times."""
+
+    def on_reals(self, far: Counter[int]) -> Way:
+        """Return the mechanisms on real numbers that tell no less than numbers that move so far; for smooth noise."""
+        return self.moved(far)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the noise is wide enough for `on_reals`, where the law there is another one."""
+        return True
 
     @abstractmethod
     def choice(self, loss: float) -> Any:
@@ -218,7 +236,7 @@ class Laplace(Noise):
         each = [(self._moved(by), times) for by, times in far.items()]
         return Way(
             tuple((part, times) for way, times in each for part, _ in way.parts),
-            *(math.fsum(getattr(way, name) * times for way, times in each) for name in ("shift", "more")),
+            *(math.fsum(getattr(way, name) * times for way, times in each) for name in ("shift", "more", "outside")),
         )
 
     def _moved(self, by: int) -> Way:
@@ -336,27 +354,45 @@ class Gaussian(Noise):
     def moved(self, far: Counter[int]) -> Way:
         if self.scale <= _WIDEST_GAUSSIAN:
             return Way(tuple((DiscreteGaussianMechanism(self.scale, by), times) for by, times in far.items()))
-        parts = tuple((GaussianMechanism(self.scale, by), times) for by, times in far.items())
-        return Way(parts, *self._near(sum(by * times for by, times in far.items()), far.total()))
+        return self.on_reals(far)
 
-    def _near(self, total: int, cells: int) -> tuple[float, float]:
-        """Return how far losses and masses of whole numbers that move by `total` in all lie above those of real noise.
+    @property
+    def smooth(self) -> bool:
+        return self.scale >= _SMOOTH
 
-        The loss (m^2 - 2 m x) / (2 sigma^2) changes by m / (2 sigma^2) within half a step. Midpoints exceed the mean of
-        the density around them where it is concave, within sigma, by its second derivative / 24, at most
-        1 / (24 sigma^2) of it; and the sum over whole numbers exceeds the integral.
+    def on_reals(self, far: Counter[int]) -> Way:
+        """Return the mechanisms on real numbers that tell no less, with how far they are from those on whole ones.
+
+        Rounded, noise on real numbers has the mass p_r g(r) / c around r, g(r) the mean of cosh(r t / sigma^2)
+        e^(-t^2 / 2 sigma^2) over |t| <= 1/2, and rounding tells no more. Midpoints exceed the mean of the density
+        around them where it is concave, within sigma, by its second derivative / 24, at most 1 / (24 sigma^2) of it;
+        and the sum over whole numbers exceeds the integral. The loss of rounded noise differs by
+        log g(r) - log g(r - m), whose slope is the mean of t tanh(r t / sigma^2) / sigma^2, at most |r| / sigma^4 times
+        that of t^2.
         """
         square = self.scale**2
-        return total / (2 * square) * (1 + 1e-12), _MASS_GAUSSIAN * cells / square
+        shifts: list[float] = []
+        for by, times in far.items():
+            reach = (_FAR * self.scale + by) / square
+            spread = math.cosh(min(reach / 2, _HYPERBOLIC)) * math.exp(1 / (8 * square)) / 12  # >= the mean of t^2
+            shifts.append(times * by * reach / square * spread)
+        parts = tuple((GaussianMechanism(self.scale, by), times) for by, times in far.items())
+        numbers = far.total()
+        return Way(parts, math.fsum(shifts) * (1 + 1e-12), _MASS_GAUSSIAN * numbers / square, _OUTSIDE * numbers)
 
     def choice(self, loss: float) -> Any:
         return ExponentialMechanism(loss)
 
     def most(self, l1: int, l2: int) -> Way | None:
-        """Return the law on real numbers, of which the L2 norm is all that counts, where the noise is smooth enough."""
-        if self.scale * math.sqrt(l2) < _SMOOTH * l1:
+        """Return the law on real numbers, of which the L2 norm is all that counts, where the noise is smooth enough.
+
+        Numbers that move by l1 in all are l1 at most, and none of them moves further.
+        """
+        if not self.smooth:
             return None
-        return Way(((GaussianMechanism(self.scale, _next(math.sqrt(l2))), 1),), *self._near(l1, l1))
+        near = self.on_reals(Counter({l1: 1}))
+        part = GaussianMechanism(self.scale, _next(math.sqrt(l2)))
+        return Way(((part, 1),), near.shift, near.more * l1, near.outside * l1)
 
     def promise(self, l1: int, l2: int) -> Any:
         return ZcdpRelease(above(self.concentration(l1, l2)))

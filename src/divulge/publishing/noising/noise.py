@@ -40,7 +40,7 @@ def noisy(totals: np.ndarray, noise: Noise) -> np.ndarray:
     pieces = [flat[start : start + _CHUNK] for start in range(0, len(flat), _CHUNK)]
 
     def draw(piece: np.ndarray) -> np.ndarray:
-        return np.array(measurement(piece.tolist()), dtype=np.int64)
+        return np.array(measurement(piece), dtype=np.int64)
 
     if len(pieces) < 2:
         return (draw(flat) if len(flat) else flat).reshape(totals.shape)
@@ -68,7 +68,7 @@ def chosen(scores: np.ndarray, noise: Noise) -> int:
     ----------
     McKenna, Sheldon, "Permute-and-Flip", arXiv:2010.12603.
     """
-    return int(_selective(noise)(scores.tolist()))
+    return int(_selective(noise)(np.ascontiguousarray(scores, dtype=np.int64)))
 
 
 def thresholded(scale: float, least: int) -> Any:
