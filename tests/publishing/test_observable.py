@@ -4,6 +4,7 @@ width, note, receipt or sentence depends on what one row holds."""
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.publishing.publication import described, ready, task
+from divulge.publishing.publication import between_bounds, described, ready, task
 from divulge.publishing.request import Publish
 
 ROWS = {
@@ -40,8 +41,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {}, "added": {"neighbors": "added"}, "persons": {"person": "who", "rows_per_person": 2},
     "gaussian": {"guarantee": "zcdp=0.1", "noise": "gaussian"}, "no other": {"no_other": True},
     "label": {"null_as": "unknown"}, "record": {"guarantee": "pml=1", "record_prior": "lower=0.1"},
-    "treated": {"non_negative": True, "consistent": True, "whole": True},
+    "treated": {"non_negative": True, "consistent": True, "whole": True}, "filled": {"fill": {"age": 7}},
+    "cut": {"tell_cut": True},
 }  # fmt: skip
+
+
+def asked_with(kind: str, how: dict[str, Any]) -> list[Any]:
+    """Return the statistics of a kind, with a sum where an option is about numbers."""
+    numbers = {"fill", "tell_cut"} & set(how) and kind in ("count", "share")
+    return [*ASKED[kind], *([dv.Sum("age", (0, 60))] if numbers else [])]
 
 
 def written(folder: Path, name: str, change: dict[str, Any]) -> Path:
@@ -71,23 +79,44 @@ def seen(folder: Path, asked: list[Any], how: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("kind", ASKED)
 def test_nothing_but_noise_tells_neighbors_apart(kind: str, option: str, tmp_path: Path) -> None:
-    here = seen(written(tmp_path, "here", {}), ASKED[kind], OPTIONS[option])
+    here = seen(written(tmp_path, "here", {}), asked_with(kind, OPTIONS[option]), OPTIONS[option])
     change = list(CHANGES)[(list(ASKED).index(kind) * len(OPTIONS) + list(OPTIONS).index(option)) % len(CHANGES)]
     for name in {change, "unlisted", "missing number"}:
-        there = seen(written(tmp_path, name, CHANGES[name]), ASKED[kind], OPTIONS[option])
+        there = seen(written(tmp_path, name, CHANGES[name]), asked_with(kind, OPTIONS[option]), OPTIONS[option])
         assert here == there, name
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_noise_is_chosen_before_the_table_is_read(change: str, tmp_path: Path) -> None:
     tables = [written(tmp_path, name, rows) / "t.csv" for name, rows in {"here": {}, "there": CHANGES[change]}.items()]
-    for asked in ASKED.values():
+    for kind in ASKED:
         for how in OPTIONS.values():
-            request = Publish(statistics=asked, **({"guarantee": "dp=1", "values": VALUES} | how))
+            request = Publish(statistics=asked_with(kind, how), **({"guarantee": "dp=1", "values": VALUES} | how))
             made = [ready(task(request), table, "local") for table in tables]
             assert made[0].plan == made[1].plan
             assert made[0].noise == made[1].noise
             assert described(made[0], None).queries == described(made[1], None).queries
+
+
+AUTO = [dv.Mean("age", "auto", by="sex"), dv.Sum("age", "auto"), dv.Count("sex")]
+
+
+@pytest.mark.parametrize("how", [{}, {"person": "who", "rows_per_person": 2}, {"fill": {"age": 7}},
+                                 {"guarantee": "adp=1:1e-6"}, {"neighbors": "added"}], ids=str)  # fmt: skip
+def test_chosen_bounds_follow_from_noise_alone(how: dict[str, Any], tmp_path: Path) -> None:
+    """Before bounds are drawn nothing depends on the table; between the same ones nothing but noise does."""
+    folders = [written(tmp_path, name, rows) for name, rows in {"here": {}, **CHANGES}.items()]
+    options = {"guarantee": "dp=1", "values": VALUES, "per_row": "person" not in how} | how
+    made = [ready(task(Publish(statistics=AUTO, **options)), folder / "t.csv", "local") for folder in folders]
+    for one in made:
+        assert (one.plan, one.noise, one.bounds) == (made[0].plan, made[0].noise, made[0].bounds)
+        assert described(one, None).queries == described(made[0], None).queries
+    ends = tuple(replace(one, ends=(-20, 2000)) for one in made[0].bounds)
+    drawn = [between_bounds(one, ends) for one in made]
+    for one in drawn:
+        assert (one.plan, one.noise) == (drawn[0].plan, drawn[0].noise)
+        here, there = (described(two, "out.csv") for two in (drawn[0], one))
+        assert (there.queries, there.notes, there.guarantees) == (here.queries, here.notes, here.guarantees)
 
 
 @pytest.mark.parametrize("name", ["empty group", "one person"])
