@@ -125,7 +125,10 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
             "no bound" if math.isinf(float(value)) else rounded(float(value))
         ),
     }
-    found.filters |= {"shown": named, "begun": lambda text: text[:1].upper() + text[1:]}
+    found.filters |= {
+        "shown": lambda label: voice.known(named(label)) if label == "" else named(label),
+        "begun": lambda text: text[:1].upper() + text[1:],
+    }
     found.filters |= filters(voice, numbers) | {"remark": lambda text: remark(voice, on_page(text))}
     found.globals |= {"at_most": at_most, "at_least": at_least, "language": voice.language}
     return found

@@ -7,6 +7,7 @@ a translator may put these in another order. What is emphasized is part of its s
 import re
 from collections.abc import Callable
 from functools import partial
+from textwrap import wrap
 from typing import Any
 
 from divulge.model.shown import at_least, at_most
@@ -109,14 +110,25 @@ def spoken(voice: Voice, text: str) -> str:
     return re.sub(r"\{(\d+)\}", lambda place: voice.numeral(numbers[int(place[1]) - 1]), said)
 
 
+WIDEST = 26
+"""Characters of a line of an axis' title: what a phone has room for beside a picture."""
+
+
 def pictured(figure: Any, voice: Voice) -> Any:
-    """Return a figure with its words and signs of numbers in a language; names of values are not looked at."""
-    if voice.language == "en" or figure is None:
-        return figure
-    layout: dict[str, Any] = {**figure["layout"], "separators": f"{voice.numeral('0.5')[1]}{voice.numeral('1,000')[1]}"}
+    """Return a figure with its words and signs of numbers in a language; names of values are not looked at.
+
+    Titles of axes are in lines that a phone has room for.
+    """
+    if figure is None:
+        return None
+    layout: dict[str, Any] = {**figure["layout"]}
     for axis in ("xaxis", "yaxis"):
         if title := layout[axis].get("title"):
-            layout[axis] = {**layout[axis], "title": {"text": voice.known(title["text"])}}
+            lines = wrap(voice.known(title["text"]), WIDEST, break_long_words=False)
+            layout[axis] = {**layout[axis], "title": {"text": "<br>".join(lines), "standoff": 8}, "automargin": True}
+    if voice.language == "en":
+        return {"data": figure["data"], "layout": layout}
+    layout["separators"] = f"{voice.numeral('0.5')[1]}{voice.numeral('1,000')[1]}"
     data = [
         {**one, **{name: voice.known(one[name]) for name in ("name", "hovertemplate") if name in one}}
         for one in figure["data"]
