@@ -71,9 +71,10 @@ def _secret(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
     times = voice.rounded(exact.as_float(exactly["lift"]), ROUND_CEILING)
     least = exact.as_float(exactly["least_lift"])
     said = [
-        voice.say("grp_share", **share("certainty")), voice.say("grp_lift", times=times),
+        voice.say("grp_alike") if exactly["certainty"] == 1 else voice.say("grp_share", **share("certainty")),
+        voice.say("grp_lift", times=times),
         voice.say("grp_least", share=voice.rounded(least, ROUND_FLOOR)) if least else voice.say("grp_gone"),
-        voice.say("grp_beside", **share("certainty_beside_one")),
+        *([] if exactly["certainty"] == 1 else [voice.say("grp_beside", **share("certainty_beside_one"))]),
     ]  # fmt: skip
     head = Head(voice.say("q_grp_secret", secret=voice.listed(receipt["secret"])))
     return [head, *(Para(text, "item") for text in said)]

@@ -103,8 +103,7 @@ def _grid(part: Grid) -> Html:
         return tag(kind, *_inside(text), class_="text" if place in part.left else "number", **more)
 
     head = [cell("th", i, text, scope="col") for i, text in enumerate(part.header)]
-    body = [tag("tr", *(cell("td", i, text, **{"data-label": plain(part.header[i])})
-                        for i, text in enumerate(row))) for row in part.rows]  # fmt: skip
+    body = [tag("tr", *(cell("td", i, text) for i, text in enumerate(row))) for row in part.rows]
     return tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="grid")
 
 
@@ -194,7 +193,7 @@ summary h2 { display: inline; border: 0; margin: 0; }
 details { border-top: 1px solid var(--line); padding-top: .8rem; margin-top: 1.6rem; }
 table.grid { width: 100%; min-width: 0; table-layout: auto; margin: .8rem 0; }
 table.grid th, table.grid td { overflow-wrap: anywhere; max-width: none; white-space: normal; }
-table.grid td.number { font-variant-numeric: tabular-nums; }
+table.grid td.number { font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 svg.people { width: 100%; max-width: 24rem; height: auto; display: block; }
 .people .own { fill: var(--link); stroke: var(--link); }
 .people .other { fill: none; stroke: var(--soft); }
@@ -206,11 +205,10 @@ svg.map { width: 100%; max-width: 24rem; height: auto; display: block; overflow:
 .map .bar { stroke: currentColor; stroke-width: 2; }
 .map text { font-size: 11px; fill: currentColor; }
 @media (max-width: 34rem) {
-  table.grid, table.grid tbody, table.grid tr, table.grid td { display: block; width: 100%; }
-  table.grid thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  table.grid tr { border-bottom: 2px solid var(--line); padding: .4rem 0; }
-  table.grid td, table.grid td.number { border: 0; padding: .15rem 0; text-align: left; }
-  table.grid td::before { content: attr(data-label) ": "; color: var(--soft); }
+  table.grid { font-size: .82rem; }
+  table.grid th, table.grid td { padding: .3rem .25rem; min-width: 3rem; }
+  table.grid .text { min-width: 5.4rem; }
+  table.grid th { font-size: .74rem; font-weight: 500; hyphens: auto; }
 }
 @media print { body { font-size: 9.5pt; } h2 { margin-top: .8rem; padding-top: .3rem; }
   details > *:not(summary) { display: block; } }

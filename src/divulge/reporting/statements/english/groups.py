@@ -24,6 +24,8 @@ GROUPS: dict[str, str] = {
     "grp_suppressed": "Besides, {rows} rows have * in all of these columns; they are a group like any other.",
     "q_grp_secret": "What would be learned of {secret}?",
     "grp_share": "In no group do more than {share} of {base} rows have the same answer.",
+    "grp_alike":
+        "There are groups in which all rows have the same answer: whoever knows that a person is in one knows theirs.",
     "grp_lift": "No answer is more than {times} times as frequent in a group as in the whole table.",
     "grp_least": "No answer is less than {share} times as frequent in a group as in the whole table.",
     "grp_gone":
