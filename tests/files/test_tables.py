@@ -601,3 +601,34 @@ def test_a_folder_that_cannot_be_listed_is_not_an_empty_one(
     for touches in (digest, flush):
         with pytest.raises(PermissionError):
             touches(tmp_path / "t")
+
+
+def test_columns_by_name_are_a_table() -> None:
+    by_name = {"answer": ["yes", None, "no"], "day": [date(2024, 1, k) for k in (1, 2, 3)], "n": np.arange(3)}
+    source = dv.open_table(by_name)
+    assert source.schema.equals(pa.table(by_name).schema)
+    assert source.rows == 3
+    assert pa.Table.from_batches(source.batches(["answer", "n"])).equals(pa.table(by_name).select(["answer", "n"]))
+    out = dv.release({"answer": ["yes", "no"] * 9, "age": [31, 45] * 9}, column="answer", guarantee="ldp=1")
+    assert sorted(out.table["answer_perturbed"].unique().to_pylist()) == ["no", "yes"]
+    assert out.rows == 18
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({}, "without a column"),
+        ({"a": [1, 2], "b": [1]}, "of 1 to 2 values"),
+        ({"a": "yes"}, "column 'a' is a str"),
+        ({"a": {"yes": 1}}, "column 'a' is a dict"),
+        ({"a": 5}, "column 'a' is a int"),
+        ({3: [1]}, "a name is a int"),
+        ({"a": [1, "secret"]}, "column 'a' is of several"),
+        ({"a": [object()]}, "column 'a' is of several"),
+        ({"a": [2**70]}, "column 'a' is of several"),
+    ],
+)
+def test_columns_that_are_no_table_are_refused_without_a_cell(columns: Any, words: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=words) as refusal:
+        dv.open_table(columns)
+    assert "secret" not in str(refusal.value)

@@ -40,8 +40,7 @@ class EstimatedChain(Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]})
+    >>> table = {"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]}
     >>> estimated_chain(table, "who", "day", "place").transition.matrix.tolist()[0]
     [Fraction(1, 2), Fraction(1, 2)]
     """
@@ -85,8 +84,7 @@ def estimated_chain(table: Any, id: str, time: str, state: str, confidence: floa
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]})
+    >>> table = {"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]}
     >>> estimated_chain(table, "who", "day", "place").counts.tolist()
     [[1, 1], [0, 0]]
     """

@@ -65,9 +65,8 @@ def repeated_runs(
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import Count
-    >>> here, there = pa.table({"ill": ["yes", "no"]}), pa.table({"ill": ["no", "no"]})
+    >>> here, there = {"ill": ["yes", "no"]}, {"ill": ["no", "no"]}
     >>> runs = repeated_runs(here, there, Count("ill"), times=10, guarantee="dp=1", values={"ill": ["yes", "no"]})
     >>> runs.num_rows, sorted(set(runs["table"].to_pylist()))
     (20, ['first', 'second'])

@@ -20,8 +20,7 @@ def read_scores(table: Any, score: str, member: str) -> tuple[np.ndarray, np.nda
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> scores, member = read_scores(pa.table({"loss": ["0.5", "2"], "in": ["yes", "no"]}), "loss", "in")
+    >>> scores, member = read_scores({"loss": ["0.5", "2"], "in": ["yes", "no"]}, "loss", "in")
     >>> scores.tolist(), member.tolist()
     ([0.5, 2.0], [True, False])
     """
@@ -48,8 +47,7 @@ def read_guesses(
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> told = pa.table({"said": ["a", "b"], "usual": ["a", "a"], "true": ["a", "b"], "in": [1, 0]})
+    >>> told = {"said": ["a", "b"], "usual": ["a", "a"], "true": ["a", "b"], "in": [1, 0]}
     >>> inside, outside = read_guesses(told, ("said", "usual", "true"), "in")
     >>> [one.tolist() for one in inside], [one.tolist() for one in outside]
     ([['a'], ['a'], ['a']], [['b'], ['a'], ['b']])

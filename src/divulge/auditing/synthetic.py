@@ -76,8 +76,7 @@ class SyntheticAudit(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
-        >>> table = pa.table({"age": [3, 5, 8, 13], "ill": [0, 1, 0, 1]})
+        >>> table = {"age": [3, 5, 8, 13], "ill": [0, 1, 0, 1]}
         >>> list(audit_synthetic(table, table, table, secret="ill", known=["age"]).attacks)
         ['membership', 'singling']
         """
@@ -89,8 +88,7 @@ class SyntheticAudit(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
-        >>> table = pa.table({"age": [3, 5, 8, 13], "ill": [0, 1, 0, 1]})
+        >>> table = {"age": [3, 5, 8, 13], "ill": [0, 1, 0, 1]}
         >>> sorted(audit_synthetic(table, table, table, secret="ill", known=["age"]).to_dict())
         ['inference', 'linkage', 'membership', 'singling', 'violated']
         """
@@ -148,10 +146,9 @@ def audit_synthetic(
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> rng = np.random.default_rng(1)
     >>> def people(n):
-    ...     return pa.table({"age": rng.integers(0, 90, n), "ill": rng.integers(0, 2, n)})
+    ...     return {"age": rng.integers(0, 90, n), "ill": rng.integers(0, 2, n)}
     >>> found = audit_synthetic(people(200), people(200), people(200), secret="ill", known=["age"])
     >>> found.membership.epsilon < 0.5, found.violated
     (True, False)

@@ -343,8 +343,7 @@ class Chain(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
-        >>> table = pa.table({"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]})
+        >>> table = {"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]}
         >>> Chain.from_table(table, "who", "day", "place", [[0.9, 0.1], [0.1, 0.9]], steps=3).states
         ('home', 'work')
         """
@@ -357,8 +356,7 @@ class Chain(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
-        >>> table = pa.table({"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]})
+        >>> table = {"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]}
         >>> Chain.estimated(table, "who", "day", "place").counts.tolist()
         [[1, 1], [0, 0]]
         """

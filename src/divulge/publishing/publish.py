@@ -41,7 +41,7 @@ def publish(
 
     Parameters
     ----------
-    source : path of a table, or a pandas, polars or pyarrow table, or a PySpark DataFrame
+    source : path of a table; pandas, polars or pyarrow table; columns by name; PySpark DataFrame
     statistics : Count, People, Sum, Mean, Proportion, Variance or Quantiles, or several of them
     sink : path, optional
         The table goes there, its suffix is its format; beside it codebook, statement and receipt, and a record for the
@@ -151,9 +151,8 @@ def publish(
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import Count
-    >>> people = pa.table({"sex": ["f", "m", "f", "f"] * 100})
+    >>> people = {"sex": ["f", "m", "f", "f"] * 100}
     >>> found = publish(people, Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
     >>> found.table.column("sex").to_pylist()
     ['f', 'm', 'other', 'no answer']

@@ -87,10 +87,8 @@ class Published(Record, Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> import divulge as dv
-    >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
-    >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+    >>> found = dv.publish({"sex": ["f", "m", "f", "f"]}, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
     >>> found.guarantees, found.table.num_rows
     ({'dp': 1.0}, 4)
     """
@@ -158,9 +156,8 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> [one["by"] for one in found.statistics()]
         [{'sex': 'f'}, {'sex': 'm'}, {'sex': 'other'}, {'sex': 'no answer'}]
@@ -183,9 +180,8 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> sorted(found.to_dict())[:3]
         ['columns', 'created', 'digest']
@@ -220,9 +216,8 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> b"divulge statistics receipt" in found.to_json()
         True
@@ -238,11 +233,10 @@ class Published(Record, Shown):
         Examples
         --------
         >>> import pathlib, tempfile
-        >>> import pyarrow as pa
         >>> import divulge as dv
         >>> folder = tempfile.TemporaryDirectory()
         >>> out = pathlib.Path(folder.name) / "sexes.csv"
-        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> _ = dv.publish(table, dv.Count("sex"), out, guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> dv.results.Published.read(out.with_name("sexes.receipt.json")).guarantees
         {'dp': 1.0}
@@ -287,11 +281,10 @@ class Published(Record, Shown):
         Examples
         --------
         >>> import pathlib, tempfile
-        >>> import pyarrow as pa
         >>> import divulge as dv
         >>> folder = tempfile.TemporaryDirectory()
         >>> out = pathlib.Path(folder.name) / "sexes.csv"
-        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> dv.publish(table, dv.Count("sex"), out, guarantee="dp=1", values={"sex": ["f", "m"]}).describes(out)
         True
         >>> folder.cleanup()
@@ -303,9 +296,8 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"sex": ["f", "m", "f", "f"]})
+        >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> list(found.to_frame()["sex"])
         ['f', 'm', 'other', 'no answer']

@@ -107,8 +107,7 @@ class Preview(Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+    >>> survey = {"answer": ["yes"] * 100 + ["no"] * 900}
     >>> found = preview(survey, column="answer", mechanism="randomized-response", ratio=9)
     >>> [level.asked for level in found.levels], found.levels[1].stays
     (['randomized-response, ratio 3', 'randomized-response, ratio 9', 'randomized-response, ratio 81'], 0.9)
@@ -126,8 +125,7 @@ class Preview(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
-        >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+        >>> survey = {"answer": ["yes"] * 100 + ["no"] * 900}
         >>> found = preview(survey, column="answer", guarantee="ldp=1").to_dict()
         >>> found["rows"], [one["value"] for one in found["levels"][0]["values"]]
         (1000, ['no', 'yes'])
@@ -143,8 +141,7 @@ class Preview(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
-        >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+        >>> survey = {"answer": ["yes"] * 100 + ["no"] * 900}
         >>> print(preview(survey, column="answer", guarantee="ldp=1").text().splitlines()[0])
         A release of 'answer', 1,000 rows. Nothing was drawn, nothing is spent; the counts below are exact: keep them.
         """
@@ -176,8 +173,7 @@ class Preview(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
-        >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+        >>> survey = {"answer": ["yes"] * 100 + ["no"] * 900}
         >>> preview(survey, column="answer", guarantee="ldp=1").plot().get_xlabel()
         'share of the rows [%]'
         """
@@ -295,8 +291,7 @@ def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEV
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> survey = pa.table({"answer": ["yes"] * 100 + ["no"] * 900})
+    >>> survey = {"answer": ["yes"] * 100 + ["no"] * 900}
     >>> found = preview(survey, column="answer", guarantee="ldp=1")
     >>> half, one, two = (level.values[0].half_width for level in found.levels)
     >>> 0.1 > one > two > 0.02, half > one

@@ -74,7 +74,7 @@ def release(
 
     Parameters
     ----------
-    source : path of whatever `open_table` reads; pandas, polars or pyarrow table; PySpark DataFrame
+    source : path of whatever `open_table` reads; pandas, polars or pyarrow table; columns by name; PySpark DataFrame
     sink : path, optional
         Its suffix is its format; without a suffix it is a folder of Parquet files. Without a sink the released table is
         `Receipt.table`, of the same library as the source, and no papers are written.
@@ -208,8 +208,7 @@ def release(
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> survey = pa.table({"answer": ["yes", "no", "no", "no"]})
+    >>> survey = {"answer": ["yes", "no", "no", "no"]}
     >>> receipt = release(survey, column="answer", mechanism="randomized-response", ratio=3)
     >>> receipt.rows, receipt.guarantees["ldp"]  # log 3, rounded up
     (4, 1.09861228866...)

@@ -466,9 +466,8 @@ def run(
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> asked = Request.of("release", column="answer", mechanism="randomized-response", ratio=3)
-    >>> run(asked, pa.table({"answer": ["yes", "no"]})).rows
+    >>> run(asked, {"answer": ["yes", "no"]}).rows
     2
     """
     if not isinstance(request, Request):

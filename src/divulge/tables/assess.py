@@ -31,7 +31,7 @@ def assess(
 
     Parameters
     ----------
-    table : path of a file or folder; pandas, polars or pyarrow table; Source; or PySpark DataFrame
+    table : path of a file or folder; pandas, polars or pyarrow table; columns by name; Source; or PySpark DataFrame
         As it is, also one that somebody else anonymized. A missing value counts as a value of its own.
     known : name or names of the columns that somebody may know
         All but the secret when not given.
@@ -133,8 +133,7 @@ def readable(source: Source, names: Sequence[str]) -> tuple[list[str], dict[str,
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> readable(open_table(pa.table({"age": [30], "tags": [["x"]]})), ["age", "tags"])
+    >>> readable(open_table({"age": [30], "tags": [["x"]]}), ["age", "tags"])
     (['age'], {'tags': 'its values are neither text, numbers, dates nor times'})
     """
     plain = [name for name in names if is_plain(source.schema.field(name).type)]

@@ -56,9 +56,8 @@ class Assessment(Tabled, Record):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import assess
-    >>> people = pa.table({"age": ["old"] * 3 + ["young"] * 5, "ill": ["yes", "yes", "no", "yes"] + ["no"] * 4})
+    >>> people = {"age": ["old"] * 3 + ["young"] * 5, "ill": ["yes", "yes", "no", "yes"] + ["no"] * 4}
     >>> found = assess(people, known=["age"], secret="ill")
     >>> found.k, found.groups, found.marketer, found.lift, found.t
     (3, 2, Fraction(1, 4), Fraction(16, 9), Fraction(7, 24))
@@ -183,9 +182,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess
-        >>> people = pa.table({"age": ["old"] * 4, "ill": ["yes", "yes", "no", "no"]})
+        >>> people = {"age": ["old"] * 4, "ill": ["yes", "yes", "no", "no"]}
         >>> found = assess(people, known=["age"], secret="ill")
         >>> found.certainty_beside(0), found.certainty_beside(1), found.certainty_beside(2)
         (Fraction(1, 2), Fraction(2, 3), Fraction(1, 1))
@@ -211,9 +209,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess
-        >>> people = pa.table({"age": ["old"] * 6, "ill": ["a", "a", "a", "b", "b", "c"]})
+        >>> people = {"age": ["old"] * 6, "ill": ["a", "a", "a", "b", "b", "c"]}
         >>> assess(people, known=["age"], secret="ill").recursive_c(2)
         Fraction(1, 1)
         """
@@ -273,9 +270,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess, design
-        >>> people = pa.table({"age": [1] * 4 + [2] * 4, "ill": list("aaabaabb")})
+        >>> people = {"age": [1] * 4 + [2] * 4, "ill": list("aaabaabb")}
         >>> found = assess(people, known="age", secret="ill")
         >>> made = design(found.posteriors, "pml=0.3", utility="hamming")
         >>> bool(found.posteriors.pml(made.channel).max() <= 0.3)
@@ -303,9 +299,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess, mechanisms, pml
-        >>> people = pa.table({"age": [1, 1, 2, 2], "ill": ["a", "a", "a", "b"]})
+        >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "a", "a", "b"]}
         >>> found = assess(people, known="age", secret="ill")
         >>> both = found.then(mechanisms.randomized_response(["a", "b"], ratio=3))
         >>> both.outcomes[0], found.lift, both.lift[:, both.occurring].max()
@@ -324,9 +319,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import PML, assess
-        >>> people = pa.table({"age": [1, 2, 3, 3], "ill": ["a", "a", "a", "b"]})
+        >>> people = {"age": [1, 2, 3, 3], "ill": ["a", "a", "a", "b"]}
         >>> assess(people, known="age", secret="ill").subject_of(PML).outcomes
         (1, 3, 'all other groups')
         """
@@ -340,9 +334,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess
-        >>> people = pa.table({"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "a"]})
+        >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "a"]}
         >>> (verdict,) = assess(people, known="age", secret="ill").verdicts("distinct-l=2")
         >>> verdict.holds, verdict.measured, verdict.witness.outcome
         (False, Fraction(1, 1), 2)
@@ -358,9 +351,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess
-        >>> people = pa.table({"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]})
+        >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]}
         >>> assess(people, known="age", secret="ill").holds(["k=2", "distinct-l=2", "pml=0", "t=0"])
         True
         """
@@ -373,9 +365,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess
-        >>> people = pa.table({"age": [1, 1, 2, 3], "ill": ["a", "b", "a", "b"]})
+        >>> people = {"age": [1, 1, 2, 3], "ill": ["a", "b", "a", "b"]}
         >>> assess(people, known="age", secret="ill").population_uniques(4)["zayatz"]
         2.0
         """
@@ -395,9 +386,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess
-        >>> people = pa.table({"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]})
+        >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]}
         >>> found = assess(people, known="age", secret="ill").measures()
         >>> found["k"], found["lift"], found["enhanced_beta"]
         (2, Fraction(1, 1), Fraction(0, 1))
@@ -415,9 +405,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import assess
-        >>> people = pa.table({"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "a"]})
+        >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "a"]}
         >>> found = assess(people, known="age", secret="ill").to_dict()
         >>> found["measures"]["uniques"], found["exact"]["lift"], found["worst"]["group"]
         (0.0, '2', {'age': 1})

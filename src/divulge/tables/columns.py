@@ -105,9 +105,8 @@ class ColumnRisk(Record, Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> import divulge as dv
-    >>> table = pa.table({"ill": ["yes"] * 40 + ["no"] * 60, "age": ["old"] * 50 + ["young"] * 50})
+    >>> table = {"ill": ["yes"] * 40 + ["no"] * 60, "age": ["old"] * 50 + ["young"] * 50}
     >>> (age,) = dv.assess(table, known=["age"], secret="ill").columns
     >>> age.lift, age.certain, [(one.value, one.group, one.after) for one in age.disclosures]
     (Fraction(2, 1), 50, [('yes', {'age': 'old'}, Fraction(4, 5)), ('no', {'age': 'young'}, Fraction(1, 1))])
@@ -147,9 +146,8 @@ class ColumnRisk(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"ill": [1, 1, 0, 0], "age": [30, 30, 40, 50]})
+        >>> table = {"ill": [1, 1, 0, 0], "age": [30, 30, 40, 50]}
         >>> (age,) = dv.assess(table, known=["age"], secret="ill").columns
         >>> age.to_dict()["uniques"], age.to_dict()["added_uniques"]
         (2, 2)

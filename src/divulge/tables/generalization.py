@@ -67,9 +67,8 @@ class Generalization(Tabled, Record):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import generalize
-    >>> people = pa.table({"age": [31, 34, 38, 45, 46, 49], "ill": ["a", "b", "a", "b", "a", "b"]})
+    >>> people = {"age": [31, 34, 38, 45, 46, 49], "ill": ["a", "b", "a", "b", "a", "b"]}
     >>> ages = {"age": Hierarchy.ladder(5, 10)}
     >>> found = generalize(people, known="age", secret="ill", guarantees="k=3", hierarchies=ages)
     >>> found.levels, found.assessment.k, found.table.column("age").unique().to_pylist()
@@ -173,9 +172,8 @@ class Generalization(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import generalize
-        >>> found = generalize(pa.table({"age": [1, 2, 2]}), known="age", guarantees="k=2")
+        >>> found = generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2")
         >>> found.to_dict()["levels"], found.to_dict()["certificate"]["nodes"]
         ({'age': 1}, 2)
         """

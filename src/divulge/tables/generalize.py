@@ -58,7 +58,7 @@ def generalize(
 
     Parameters
     ----------
-    table : path of a file or folder; pandas, polars or pyarrow table; Source; or PySpark DataFrame
+    table : path of a file or folder; pandas, polars or pyarrow table; columns by name; Source; or PySpark DataFrame
     known : name or names of the columns that somebody may know
     secret : name or names of the sensitive columns, optional
         Guarantees hold for all jointly and for each alone.

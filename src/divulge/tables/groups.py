@@ -33,9 +33,8 @@ class Groups(Record, Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> import divulge as dv
-    >>> table = pa.table({"age": ["old", "old", "young"], "ill": ["yes", "no", "no"]})
+    >>> table = {"age": ["old", "old", "young"], "ill": ["yes", "no", "no"]}
     >>> groups = dv.assess(table, known=["age"], secret="ill").by_group
     >>> groups.labels, groups.sizes.tolist(), groups.totals.tolist()
     ((('old', 'young'),), [2, 1], [2, 1])
@@ -83,9 +82,8 @@ class Groups(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> dv.assess(pa.table({"age": [30, 40], "ill": [0, 1]}), known="age", secret="ill").by_group.group(1)
+        >>> dv.assess({"age": [30, 40], "ill": [0, 1]}, known="age", secret="ill").by_group.group(1)
         {'age': 40}
         """
         found = zip(self.known, self.labels, self.codes[place].tolist(), strict=True)
@@ -96,9 +94,8 @@ class Groups(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> dv.assess(pa.table({"age": [30, 40], "ill": [0, 1]}), known="age", secret="ill").by_group.dense().tolist()
+        >>> dv.assess({"age": [30, 40], "ill": [0, 1]}, known="age", secret="ill").by_group.dense().tolist()
         [[1, 0], [0, 1]]
         """
         stop = len(self) if stop is None else min(stop, len(self))
@@ -113,9 +110,8 @@ class Groups(Record, Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"age": [30, 40], "town": ["x", "x"], "ill": [0, 1]})
+        >>> table = {"age": [30, 40], "town": ["x", "x"], "ill": [0, 1]}
         >>> dv.assess(table, known=["age", "town"], secret="ill").by_group.by(["town"]).sizes.tolist()
         [2]
         """

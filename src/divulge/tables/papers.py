@@ -101,9 +101,8 @@ def codebook(found: Generalization) -> dict[str, Any]:
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import generalize
-    >>> found = generalize(pa.table({"age": [1, 2, 2]}), known="age", guarantees="k=2")
+    >>> found = generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2")
     >>> codebook(found)["columns"][0]["values"]
     ['*']
     """

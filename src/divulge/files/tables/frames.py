@@ -2,7 +2,7 @@
 
 import mmap
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,19 +52,42 @@ def from_pandas(frame: Any) -> Source:
 
 def _refuse_mixed(frame: Any) -> None:
     """Refuse a column of values of several kinds, which no table on file has."""
-    pa = require("pyarrow", "tables")
     for place, name in enumerate(frame.columns):
         if frame.dtypes.iloc[place].kind == "O":
-            try:
-                pa.array(frame.iloc[:, place], from_pandas=True)
-            except (pa.ArrowTypeError, pa.ArrowInvalid):
-                raise DivulgeError.of(
-                    "table",
-                    "hold values of one kind in each column",
-                    f"column {str(name)!r}",
-                    "of several, or of one that no table on file has",
-                    "make them text (`.astype(str)`) or numbers.",
-                ) from None
+            _of_one_kind(name, frame.iloc[:, place])
+
+
+def _of_one_kind(name: Hashable, values: Any) -> Any:
+    """Return a column as an array of Arrow."""
+    pa = require("pyarrow", "tables")
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise DivulgeError.of(
+            "table",
+            "hold values of one kind in each column",
+            f"column {str(name)!r}",
+            "of several, or of one that no table on file has",
+            "make them text (`str`) or numbers.",
+        ) from None
+
+
+def from_columns(columns: Mapping[Any, Any]) -> Source:
+    """Return the Source of columns by their names, each a list or an array."""
+    pa = require("pyarrow", "tables")
+    for name, values in columns.items():
+        if not isinstance(name, str):
+            raise DivulgeError.of("table", "name its columns by text", "a name", f"a {type(name).__name__}")
+        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+            found = f"a {type(values).__name__}"
+            hint = 'a table is {"name": [one value a row]}.'
+            raise DivulgeError.of("table", "have a list as column", f"column {name!r}", found, hint)
+    arrays = {name: _of_one_kind(name, values) for name, values in columns.items()}
+    lengths = sorted(map(len, arrays.values()))
+    if not lengths or lengths[0] != lengths[-1]:
+        found = f"of {lengths[0]} to {lengths[-1]} values" if lengths else "without a column"
+        raise DivulgeError.of("table", "have columns of one length", "it", found)
+    return from_arrow(pa.table(arrays))
 
 
 def from_polars(frame: Any) -> Source:

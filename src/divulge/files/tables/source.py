@@ -68,9 +68,8 @@ class Source(Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> import divulge as dv
-    >>> source = dv.open_table(pa.table({"answer": ["yes", "no", "no"]}))
+    >>> source = dv.open_table({"answer": ["yes", "no", "no"]})
     >>> source.schema.names, source.rows
     (['answer'], 3)
     """
@@ -91,9 +90,8 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> len(dv.open_table(pa.table({"answer": ["yes", "no", "no"]})).parts(["answer"]))
+        >>> len(dv.open_table({"answer": ["yes", "no", "no"]}).parts(["answer"]))
         1
         """
         return self.divided(columns, many) if self.divided else [self]
@@ -103,9 +101,8 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> source = dv.open_table(pa.table({"answer": ["yes", "no", "no"]}))
+        >>> source = dv.open_table({"answer": ["yes", "no", "no"]})
         >>> [batch.num_rows for batch in source.watched(print).batches()]
         3 3
         [3]
@@ -127,9 +124,8 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> source = dv.open_table(pa.table({"answer": ["yes", "no", "no"], "age": [1, 2, 3]}))
+        >>> source = dv.open_table({"answer": ["yes", "no", "no"], "age": [1, 2, 3]})
         >>> [batch.num_rows for batch in source.batches(["age"])]
         [3]
         """
@@ -148,9 +144,8 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> dv.open_table(pa.table({"sex": ["f"]})).require_columns(["sexe"])
+        >>> dv.open_table({"sex": ["f"]}).require_columns(["sexe"])
         Traceback (most recent call last):
         divulge.errors.InputFileError: table: has no column 'sexe'. Did you mean 'sex'? Hint: its columns are 'sex'.
         """
@@ -164,9 +159,8 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> dv.open_table(pa.table({"answer": ["yes"]})).require_values(["answer"])
+        >>> dv.open_table({"answer": ["yes"]}).require_values(["answer"])
         """
         self.require_columns(columns)
         for column in columns:

@@ -1,7 +1,7 @@
 """The one reader of tables: every command and every function opens them here."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from divulge.files.formats import TABLES
 from divulge.files.opening import absent, standard_input
 from divulge.files.settings import Settings, current, using
 from divulge.files.tables import columnar, delimited
-from divulge.files.tables.frames import IN_MEMORY
+from divulge.files.tables.frames import IN_MEMORY, from_columns
 from divulge.files.tables.source import Content, Source, reading
 from divulge.files.tables.tidying import columns_of, group_texts, tidied
 
@@ -52,8 +52,9 @@ def open_table(
     ----------
     table : path, "-", or table
         CSV (.csv, .tsv, .txt), Parquet and folders of it, Arrow, Excel (.xlsx, .xls, .ods), Stata (.dta), SPSS (.sav,
-        .zsav, .por), SAS (.sas7bdat, .xpt); a pandas, polars or pyarrow table, pyarrow Dataset or RecordBatchReader,
-        polars LazyFrame, or relation of DuckDB. A query is carried out once; its rows wait in a file without a name.
+        .zsav, .por), SAS (.sas7bdat, .xpt); a pandas, polars or pyarrow table, a mapping {column: list of its values},
+        pyarrow Dataset or RecordBatchReader, polars LazyFrame, or relation of DuckDB. A query is carried out once; its
+        rows wait in a file without a name.
     delimiter : str, optional
         What stands between the cells of a CSV file, such as ";".
     decimal : "." or ",", optional
@@ -109,10 +110,13 @@ def open_table(
     ) as settings:  # fmt: skip
         if isinstance(table, (str, os.PathLike)):
             return tidied(_of_path(os.fspath(table), settings), settings)
+        if isinstance(table, Mapping):
+            return tidied(from_columns(table), settings)
         for known, convert in IN_MEMORY.items():
             if type(table).__module__.partition(".")[0] == known:
                 return tidied(convert(table), settings)
-    raise DivulgeError.of("table", "be a path or a pandas, polars or pyarrow table", "it", f"a {type(table).__name__}")
+    condition = "be a path or a pandas, polars or pyarrow table, or columns by name"
+    raise DivulgeError.of("table", condition, "it", f"a {type(table).__name__}")
 
 
 def _of_path(name: str | bytes, settings: Settings) -> Source:

@@ -48,9 +48,8 @@ class Contingency(Tabled, Record):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import contingency
-    >>> found = contingency(pa.table({"x": ["a", "b", "a"], "y": ["c", "c", "c"]}), ["x", "y"])
+    >>> found = contingency({"x": ["a", "b", "a"], "y": ["c", "c", "c"]}, ["x", "y"])
     >>> found.labels, found.rows
     ((('a', 'b'), ('c',)), 3)
     >>> found.cells.tolist(), found.counts.tolist()
@@ -80,9 +79,8 @@ class Contingency(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import contingency
-        >>> contingency(pa.table({"x": ["a", None]}), "x").keep_missing_apart("a")
+        >>> contingency({"x": ["a", None]}, "x").keep_missing_apart("a")
         Traceback (most recent call last):
         divulge.errors.DivulgeError: `null_as` must be another label than the values of column 'x'; it is one of ...
         """
@@ -99,9 +97,8 @@ class Contingency(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import contingency
-        >>> table = pa.table({"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]})
+        >>> table = {"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]}
         >>> contingency(table, ["sex", "ill"]).dense().tolist()
         [[1, 1], [1, 0]]
         """
@@ -114,9 +111,8 @@ class Contingency(Tabled, Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> from divulge import contingency
-        >>> table = pa.table({"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]})
+        >>> table = {"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]}
         >>> contingency(table, ["sex", "ill"]).to_dict()
         {('f', 'no'): 1, ('f', 'yes'): 1, ('m', 'no'): 1}
         """

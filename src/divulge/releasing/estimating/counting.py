@@ -21,7 +21,7 @@ def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName 
 
     Parameters
     ----------
-    table : path of a file or folder; pandas, polars or pyarrow table; Source; or PySpark DataFrame
+    table : path of a file or folder; pandas, polars or pyarrow table; columns by name; Source; or PySpark DataFrame
     columns : name, or names, of the columns
     engine : "local" or "spark"
         Spark groups and counts a DataFrame in any case, and with "spark" the Parquet file or folder at a path.
@@ -38,8 +38,7 @@ def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName 
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> contingency(pa.table({"x": ["a", "b", "a", None]}), "x").to_dict()
+    >>> contingency({"x": ["a", "b", "a", None]}, "x").to_dict()
     {'a': 2, 'b': 1, None: 1}
     """
     names = (columns,) if isinstance(columns, str) else tuple(columns)

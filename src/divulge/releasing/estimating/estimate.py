@@ -84,9 +84,8 @@ class Frequencies(Tabled, Record):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-    >>> found = estimate_frequencies(pa.table({"ill": ["yes"] * 40 + ["no"] * 60}), coin, column="ill")
+    >>> found = estimate_frequencies({"ill": ["yes"] * 40 + ["no"] * 60}, coin, column="ill")
     >>> found.frequency.round(9).tolist(), round(found.condition, 9)  # (0.4 - 1/4) / (3/4 - 1/4), 1 / (1/2)
     ([0.3, 0.7], 2.0)
     """
@@ -138,10 +137,8 @@ class Frequencies(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> import pyarrow as pa
-        >>> table = pa.table({"ill": ["yes"] * 40 + ["no"] * 60})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> found = dv.estimate_frequencies(table, coin, column="ill").to_dict()
+        >>> found = dv.estimate_frequencies({"ill": ["yes"] * 40 + ["no"] * 60}, coin, column="ill").to_dict()
         >>> [(one["value"], round(one["frequency"], 6)) for one in found["values"]]
         [('yes', 0.3), ('no', 0.7)]
         """
@@ -169,8 +166,7 @@ class Frequencies(Tabled, Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> import pyarrow as pa
-        >>> table = pa.table({"ill": ["yes"] * 40 + ["no"] * 60})
+        >>> table = {"ill": ["yes"] * 40 + ["no"] * 60}
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
         >>> list(dv.estimate_frequencies(table, coin, column="ill").to_frame().columns)
         ['frequency', 'lower', 'upper']
@@ -260,8 +256,7 @@ def estimate_frequencies(
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"ill": ["yes"] * 40 + ["no"] * 60})
+    >>> table = {"ill": ["yes"] * 40 + ["no"] * 60}
     >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
     >>> estimate_frequencies(table, coin, column="ill").frequency.round(6).tolist()
     [0.3, 0.7]

@@ -102,11 +102,10 @@ class Ledger:
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
         >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
         >>> _ = dv.release(table, column="answer", mechanism=coin, ledger=ledger, source_name="survey")
@@ -122,11 +121,10 @@ class Ledger:
         Examples
         --------
         >>> import tempfile, pathlib
-        >>> import pyarrow as pa
         >>> import divulge as dv
         >>> folder = tempfile.TemporaryDirectory()
         >>> where = pathlib.Path(folder.name) / "ledger.db"
-        >>> survey = pa.table({"answer": ["yes", "no"]})
+        >>> survey = {"answer": ["yes", "no"]}
         >>> asked = {"column": "answer", "guarantee": "ldp=1", "ledger": where, "source_name": "survey"}
         >>> _ = dv.release(survey, **asked)
         >>> dv.Ledger(where).tables()
@@ -146,11 +144,10 @@ class Ledger:
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
         >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
         >>> _ = dv.release(table, column="answer", mechanism=coin, ledger=ledger, source_name="survey")
@@ -181,13 +178,12 @@ class Ledger:
         Examples
         --------
         >>> import tempfile, pathlib
-        >>> import pyarrow as pa
         >>> import divulge as dv
         >>> folder = tempfile.TemporaryDirectory()
         >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
-        >>> visits = pa.table({"who": [1, 1, 2], "ill": ["yes", "no", "no"]})
+        >>> visits = {"who": [1, 1, 2], "ill": ["yes", "no", "no"]}
         >>> asked = dict(column="ill", mechanism="randomized-response", ratio=3, ledger=ledger, source_name="visits")
-        >>> _ = dv.release(visits.select(["ill"]), **asked, people="new")
+        >>> _ = dv.release({"ill": visits["ill"]}, **asked, people="new")
         >>> _ = dv.release(visits, **asked, person="who", rows_per_person=2, people="visits")
         >>> ledger.spent("visits", ["ill"])["ldp"]
         inf
@@ -217,10 +213,9 @@ class Ledger:
         Examples
         --------
         >>> import tempfile, pathlib
-        >>> import pyarrow as pa
         >>> folder = tempfile.TemporaryDirectory()
         >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
-        >>> ledger.fingerprint(pa.table({"answer": ["yes", "no"]})).rows
+        >>> ledger.fingerprint({"answer": ["yes", "no"]}).rows
         2
         >>> folder.cleanup()
         """
@@ -256,12 +251,11 @@ class Ledger:
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(pa.table({"answer": ["yes", "no"]}), column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism=coin)
         >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
         >>> try:
         ...     with ledger.spending("survey", receipt):

@@ -105,10 +105,9 @@ class Receipt(Record):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import Channel, release
     >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-    >>> receipt = release(pa.table({"answer": ["yes", "no", "no"]}), column="answer", mechanism=coin)
+    >>> receipt = release({"answer": ["yes", "no", "no"]}, column="answer", mechanism=coin)
     >>> receipt.columns, receipt.channel == coin
     (('answer',), True)
     """
@@ -151,9 +150,8 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.matrix_of("answer").channel.weights.shape
         (2, 2)
@@ -171,11 +169,9 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
         >>> receipt.mechanism_of("answer").guarantees
         {'ldp': 1.098612288...}
         """
@@ -191,11 +187,9 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
         >>> receipt.names_of(receipt.mechanisms[0])
         ('answer_perturbed',)
         """
@@ -208,11 +202,9 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
         >>> receipt.to_dict()["rows"]
         4
         """
@@ -245,14 +237,12 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
         >>> path = pathlib.Path(folder.name) / "out.csv"
-        >>> dv.release(table, path, column="answer", mechanism=coin).describes(path)
+        >>> dv.release({"answer": ["yes", "no", "no", "no"]}, path, column="answer", mechanism=coin).describes(path)
         True
         >>> folder.cleanup()
         """
@@ -263,11 +253,9 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = pathlib.Path(folder.name) / "receipt.json"
@@ -284,11 +272,9 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
         >>> receipt.to_json()[:1]
         b'{'
         """
@@ -302,11 +288,9 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
         >>> Receipt.of(receipt) is receipt, Receipt.of(coin)
         (True, None)
         """
@@ -327,11 +311,9 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = pathlib.Path(folder.name) / "receipt.json"
@@ -373,11 +355,9 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release(table, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
         >>> Receipt.from_dict(receipt.to_dict()).rows
         4
         """

@@ -33,9 +33,8 @@ class Statement:
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> import divulge as dv
-    >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+    >>> table = {"answer": ["yes", "no", "no", "no"]}
     >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
     >>> statement(receipt).text().splitlines()[0]
     'What the column “answer_perturbed” tells about a person'
@@ -57,9 +56,8 @@ class Statement:
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> statement(receipt).lead[0][:40]
         'Many of the published answers are untrue'
@@ -72,9 +70,8 @@ class Statement:
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> "250 appear with an answer that is not theirs" in " ".join(statement(receipt).text().split())
         True
@@ -86,9 +83,8 @@ class Statement:
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> statement(receipt, "de").html()[:32]
         '<!doctype html>\\n<html lang="de">'
@@ -100,9 +96,8 @@ class Statement:
 
         Examples
         --------
-        >>> import pyarrow as pa
         >>> import divulge as dv
-        >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
+        >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> statement(receipt).to_dict()["language"]
         'en'
@@ -147,10 +142,8 @@ def statement(
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> import divulge as dv
-    >>> table = pa.table({"answer": ["yes", "no", "no", "no"]})
-    >>> receipt = dv.release(table, column="answer", guarantee="ldp=1")
+    >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", guarantee="ldp=1")
     >>> "Many of the published answers are untrue." in " ".join(statement(receipt).text().split())
     True
     """

@@ -39,9 +39,8 @@ class Infeasible(Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import generalize
-    >>> proof = generalize(pa.table({"age": [1, 2, 2]}), known="age", guarantees="k=2").certificate
+    >>> proof = generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2").certificate
     >>> proof.infeasible[0].levels, proof.infeasible[0].group, proof.infeasible[0].measured
     ({'age': 0}, {'age': '1'}, 1)
     """

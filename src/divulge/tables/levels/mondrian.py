@@ -32,9 +32,8 @@ class Local(Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import generalize
-    >>> ages = pa.table({"age": [31, 34, 38, 39, 45, 46, 49, 71, 75, 88]})
+    >>> ages = {"age": [31, 34, 38, 39, 45, 46, 49, 71, 75, 88]}
     >>> ladder = {"age": {"kind": "ladder", "arguments": [[5, 10, 50], 0, None, None]}}
     >>> found = generalize(ages, known="age", guarantees="k=2", hierarchies=ladder, recoding="local")
     >>> found.table.column("age").unique().to_pylist(), round(found.loss, 3), round(found.local.bound, 3)

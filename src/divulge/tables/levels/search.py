@@ -39,9 +39,8 @@ class Certificate(Shown):
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> from divulge import generalize
-    >>> proof = generalize(pa.table({"age": [1, 2, 2]}), known="age", guarantees="k=2").certificate
+    >>> proof = generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2").certificate
     >>> proof.optimum, proof.nodes, len(proof.infeasible)
     ({'age': 1}, 2, 1)
     """
