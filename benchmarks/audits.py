@@ -1,20 +1,32 @@
 """How often audits of models are wrong, and how much they show: `python benchmarks/audits.py [RUNS]` prints it.
 
 Scores with Laplace noise, members further up by epsilon, keep epsilon-DP of membership. At epsilon 0 nothing may be
-shown; at 1 and 3 the truth may be exceeded as seldom as the confidence of 95 % says. Beside the audits stand the ways
-of public implementations, written out here: the best of all thresholds or numbers of guesses at its own level (as ML
-Privacy Meter), and with a share of the risk for each (as jax-privacy).
+shown; at 1 and 3 the truth may be exceeded as seldom as the confidence of 95 % says. Beside the audits stand two ways
+of choosing, written out here: the best of all thresholds or numbers of guesses at its own level, and with a share of
+the risk for each. Public implementations run as they are, where a folder has them:
+
+    pip install --no-deps --target PEERS jax-privacy
+    git clone https://github.com/privacytrustlab/ml_privacy_meter PEERS/ml_privacy_meter
+    python benchmarks/audits.py 1000 --peers PEERS
+
+The audits of jax-privacy are one file that needs NumPy, SciPy and dp-accounting, and no JAX. Those of ML Privacy Meter
+stand in a program that trains networks; its three functions about guesses are taken out of their file, unchanged.
 
 A second table is about guesses that are as good as filling in, and about synthetic tables of other people than those
 who are asked about: whatever is shown is a false alarm. Anonymeter, where it is installed, has the same tables.
 """
 
+import argparse
+import ast
 import importlib.util
 import math
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.stats
 from scipy.special import betaincinv
 
 import divulge as dv
@@ -23,6 +35,11 @@ PEOPLE = 400
 GROUP = 150
 TRUTHS = (0.0, 1.0, 3.0)
 RISK = 0.05
+DELTA = 1e-9
+"""Of the one-run audits of jax-privacy, which take no 0."""
+
+Way = Callable[[np.ndarray, np.ndarray], float]
+"""Returns a lower bound from scores and who is a member."""
 
 
 def counts(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +71,7 @@ def one_run_of_all(scores: np.ndarray, member: np.ndarray, risk: float) -> float
     return max(0.0, float(np.log(low / (1 - low)).max()))
 
 
-def ours(method: str) -> Callable[[np.ndarray, np.ndarray], float]:
+def ours(method: str) -> Way:
     def bound(scores: np.ndarray, member: np.ndarray) -> float:
         found = dv.audit_membership(scores, member, method=method)
         return found.mu if method == "f-dp" else found.epsilon
@@ -62,7 +79,7 @@ def ours(method: str) -> Callable[[np.ndarray, np.ndarray], float]:
     return bound
 
 
-WAYS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+WAYS: dict[str, Way] = {
     "rates": ours("rates"),
     "one-run": ours("one-run"),
     "anytime": ours("anytime"),
@@ -72,6 +89,66 @@ WAYS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     "every number of guesses at its own level": lambda s, m: one_run_of_all(s, m, RISK),
     "every number of guesses, Bonferroni": lambda s, m: one_run_of_all(s, m, RISK / len(s)),
 }
+
+
+def loaded(path: Path, name: str) -> Any:
+    """Return the module in a file, without the package around it."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def of_jax_privacy(path: Path) -> dict[str, Way]:
+    """Return the audits in the file of jax-privacy, with the strategies that choose a threshold."""
+    from dp_accounting import get_sigma_gaussian
+
+    peer = loaded(path, "jax_privacy_auditing")
+
+    def at(scores: np.ndarray, member: np.ndarray) -> Any:
+        return peer.CanaryScoreAuditor(scores[member], scores[~member])
+
+    def f_dp(scores: np.ndarray, member: np.ndarray) -> float:
+        epsilon = at(scores, member).epsilon_one_run_fdp(RISK, DELTA)
+        return 1 / get_sigma_gaussian(epsilon, DELTA) if epsilon > 0 else 0.0
+
+    def rates(strategy: Any) -> Way:
+        return lambda s, m: at(s, m).epsilon_clopper_pearson(RISK, one_sided=False, threshold_strategy=strategy)
+
+    return {
+        "jax-privacy: rates, Bonferroni": rates(peer.Bonferroni()),
+        "jax-privacy: rates, one half chooses": rates(peer.Split(seed=0)),
+        "jax-privacy: one run, Bonferroni": lambda s, m: at(s, m).epsilon_one_run(RISK, DELTA),
+        "jax-privacy: one run, one half chooses": lambda s, m: at(s, m).epsilon_one_run(
+            RISK, DELTA, threshold_strategy=peer.Split(seed=0)
+        ),
+        "jax-privacy: f-DP (mu), Bonferroni": f_dp,
+    }
+
+
+def of_privacy_meter(path: Path) -> dict[str, Way]:
+    """Return the one-run audit of ML Privacy Meter: its functions, out of a file that imports much else."""
+    wanted = ("compute_abstain_attack_results", "p_value_DP_audit", "get_eps_audit")
+    tree = ast.parse(path.read_text())
+    tree.body = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name in wanted]
+    peer: dict[str, Any] = {"np": np, "math": math, "scipy": scipy}
+    exec(compile(tree, str(path), "exec"), peer)
+    return {"ML Privacy Meter: one run": lambda s, m: peer[wanted[0]](s, m, p_value=RISK)["eps_opt"]}
+
+
+def of_peers(folder: Path | None) -> dict[str, Way]:
+    """Return the audits of the public implementations that are in a folder."""
+    found: dict[str, Way] = {}
+    files = {"jax_privacy/auditing.py": of_jax_privacy, "ml_privacy_meter/audit.py": of_privacy_meter}
+    for name, ways in files.items():
+        if folder is not None and (folder / name).is_file():
+            found |= ways(folder / name)
+        else:
+            print(f"{name} is not there: left out", file=sys.stderr)
+    return found
 
 
 def greatest_mu(epsilon: float) -> float:
@@ -141,11 +218,18 @@ def under_the_null(runs: int) -> None:
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=int, nargs="?", default=1000)
+    parser.add_argument("--peers", type=Path, help="a folder with public implementations")
+    parser.add_argument("--only", default="", help="ways whose name has this in it, and no second table")
+    asked = parser.parse_args()
+    runs = asked.runs
     heads = "".join(f" wrong at {e:g} | mean at {e:g} |" for e in TRUTHS)
     print(f"| {runs:,} runs each, {PEOPLE} people |{heads}")
     print("|---|" + "---|" * (2 * len(TRUTHS)))
-    for name, bound in WAYS.items():
+    for name, bound in (WAYS | of_peers(asked.peers)).items():
+        if asked.only not in name:
+            continue
         cells = []
         for epsilon in TRUTHS:
             rng = np.random.default_rng(0)
@@ -157,8 +241,9 @@ def main() -> None:
             wrong = float(np.mean(np.array(found) > truth + 1e-9))
             cells += [f"{wrong:.3f}", f"{math.fsum(found) / runs:.3f}"]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
-    print()
-    under_the_null(runs)
+    if not asked.only:
+        print()
+        under_the_null(runs)
 
 
 if __name__ == "__main__":

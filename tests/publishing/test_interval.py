@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.publishing.noising.estimates import Drawn, estimates
+from divulge.publishing.noising.estimates import Drawn, _choices, estimates
+from divulge.publishing.noising.noise import each
 from divulge.publishing.publication import described, ready, task
 from divulge.publishing.request import Publish
 from divulge.releasing.request import Request
@@ -153,13 +154,104 @@ def test_what_is_no_interval_is_refused(how: dict[str, Any], message: str) -> No
         dv.publish(ROWS, dv.Count("sex"), **{"values": VALUES, "per_row": True, **how})
 
 
-@pytest.mark.parametrize("one", [
-    dv.Variance("age", (0, 90)), dv.Quantiles("age", (0, 90), probabilities=(0.5,)),
-    dv.Proportion("sex", "f"),
+MEDIAN = dv.Quantiles("age", (0, 90), probabilities=(0.5,))
+SHARE = dv.Proportion("sex", "f")
+
+
+@pytest.mark.parametrize(("one", "interval", "message"), [
+    (dv.Variance("age", (0, 90)), 5, "write 5@100"), (SHARE, "0.05", "write 0.05@100"),
+    (SHARE, "1@100", "below 1 for a share"), (MEDIAN, 5, "write 5rows"), (MEDIAN, "5@100", "write 5rows"),
+    (dv.Count(), "5rows", "rows are for quantiles"), (dv.Mean("age", (0, 90)), "5 rows", "rows are for quantiles"),
+    (MEDIAN, "1rows", "2rows is the least"), (MEDIAN, "0rows", "positive"), (MEDIAN, "-3rows", "positive"),
+    (MEDIAN, "nanrows", "finite"), (MEDIAN, "rows", "number"),
+    (dv.Quantiles("age", (0, 90), probabilities=(0.5,), intervals=False), "9rows", "left away"),
 ])  # fmt: skip
-def test_intervals_that_depend_on_the_rows_cannot_be_asked_for(one: Any) -> None:
-    with pytest.raises(dv.DivulgeError, match="must come with counts, sums and means"):
-        dv.publish(ROWS, one, interval=5, per_row=True)
+def test_what_depends_on_the_rows_says_of_how_many(one: Any, interval: Any, message: str) -> None:
+    with pytest.raises(dv.DivulgeError, match=message):
+        dv.publish(ROWS, one, interval=interval, per_row=True)
+
+
+@pytest.mark.parametrize("how", [
+    {"no_other": True}, {"neighbors": "added"}, {"noise": "gaussian", "neighbors": "added"},
+    {"neighbors": "added", "by": "sex"},
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["share", "variance"])
+def test_a_share_and_a_variance_are_as_close_as_asked_at_every_corner(kind: str, how: dict[str, Any]) -> None:
+    """All counts and sums at the ends of their intervals, for few rows and many, of one kind, of two, and spread."""
+    given = {name: value for name, value in how.items() if name != "by"}
+    by = {"by": "sex"} if "by" in how else {}
+    reach, fewest = (0.04, 200) if kind == "share" else (60.0, 150)
+    one = dv.Proportion("p", 1, **by) if kind == "share" else dv.Variance("age", (0, 60), **by)
+    made = asked([one], f"{reach}@{fewest}", **given)
+    told = described(made, None).queries
+    widths = [q.get("half_width", 0) if noise.scale else 0 for q, noise in zip(told, made.noise.noises, strict=True)]
+    first, farthest = made.plan.queries[0], 0.0
+    shape = first.shape[: len(first.by)]
+    tables = [(n, k, a) for n in (fewest, fewest + 1, 900) for k in (0, 1, n // 3, n - 1, n) for a in (0, 20, 60)]
+    for n, k, a in tables:  # k rows with the value, or with a; the others with none, or with 60
+        if kind == "share":
+            true, numbers = k / n, [np.stack([np.full(shape, k), np.full(shape, n - k)], -1)]
+            numbers = [np.full(shape, k)] if first.shape == shape else numbers
+        else:
+            true = k * (n - k) / n**2 * (60 - a) ** 2
+            x, y = a - first.middle, 60 - first.middle
+            numbers = [np.full(shape, k * x + (n - k) * y), np.full(shape, k * x**2 + (n - k) * y**2),
+                       *(np.full(shape, n) for _ in made.plan.queries[2:])]  # fmt: skip
+        moves = [np.array(move) for move in itertools.product((-1, 1), repeat=max(len(widths), 2))]
+        for move in moves:
+            off = [move[: number.shape[-1]] if number.shape != shape else move[i] for i, number in enumerate(numbers)]
+            drawn_ = [Drawn(number + width * way, width, 0.0)
+                      for number, width, way in zip(numbers, widths, off, strict=True)]  # fmt: skip
+            rows = n if (kind == "share" and first.shape == shape) or len(made.plan.queries) == 2 else None
+            (found,) = estimates(made.plan, drawn_, rows, {"sex": shape[0]} if shape else {})
+            assert (found.low <= true + 1e-9).all()
+            assert (true <= found.high + 1e-9).all()
+            far = np.max([abs(found.values - true), found.high - found.values, found.values - found.low])
+            assert far <= reach + 1e-9
+            farthest = max(farthest, float(far))
+    assert farthest > (0.9 if kind == "share" else 0.5) * reach  # a variance is bounded by the worst of mean and square
+
+
+def test_shares_of_a_variance_cost_least() -> None:
+    made = asked([dv.Variance("age", (0, 60))], "60@1000", neighbors="added")
+    sums, squares, counts = (query["half_width"] for query in described(made, None).queries)
+    far = 30
+    assert 2 * far * sums + squares + (3 * far**2 + 120) * counts <= 60 * 1000
+
+    def cost(sums: float, squares: float, counts: float) -> float:
+        return far / sums + far**2 / squares + 1 / counts
+
+    best = cost(sums, squares, counts)
+    for c, s in itertools.product(range(1, 22), range(1, 990, 3)):
+        rest = 60_000 - 2 * far * s - (3 * far**2 + 120) * c
+        assert rest <= 0 or best <= cost(s, rest, c) * 1.02
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_quantiles_are_as_close_in_rank_as_asked(noise: str) -> None:
+    rng = np.random.default_rng(5)
+    ages = np.minimum(rng.geometric(0.04, 4001) - 1, 90)
+    table = pa.table({"age": ages})
+    one, width, level, runs = dv.Quantiles("age", (0, 90), probabilities=(0.25, 0.5)), 120, 0.5, 120
+    request = Publish(statistics=[one], interval=f"{width}rows", per_row=True, noise=noise, level=level)
+    made = ready(task(request), table, "local")
+    rows = np.bincount(ages, minlength=91)[None]
+    upto = np.cumsum(rows[0])
+    missed, farthest = 0, 0
+    for _ in range(runs):
+        ok = True
+        for query, law_, p in zip(made.plan.queries, made.noise.noises, (0.25, 0.5), strict=True):
+            low, _, high = _choices(query, law_, rows, each(level, 4))[:, 0].tolist()
+            target = p * len(ages)
+            ends = [max(upto[v] - rows[0, v] - target, target - upto[v], 0) for v in (low, high)]
+            ok &= max(ends) <= width and upto[low] - rows[0, low] <= target <= upto[high]
+            farthest = max(farthest, *ends)
+        missed += not ok
+    assert missed <= (1 - level) * runs
+    assert farthest > width / 3  # not much more than was asked for
+    done = dv.publish(table, one, interval=f"{width}rows", per_row=True, noise=noise)
+    assert [note.name for note in done.notes][-1] == "note_interval_ranks"
+    assert ("zcdp" in done.guarantees) == (noise == "gaussian")
 
 
 def test_what_nobody_changes_costs_nothing() -> None:

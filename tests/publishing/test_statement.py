@@ -122,7 +122,9 @@ def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pyte
               Note("note_clamped", {"columns": ["age"]}), Note("note_taken", {"columns": ["sex"]}),
               Note("note_bought", {"columns": ["city"], "epsilon": 0.5, "delta": 1e-6}),
               Note("note_interval", {"reach": "500", "total": "dp 0.2"}),
-              Note("note_interval_rows", {"rows": "100"}))  # fmt: skip
+              Note("note_interval_rows", {"rows": "100"}),
+              Note("note_interval_ranks", {"ranks": "50", "total": "dp 0.2"}),
+              Note("note_accounts", {"columns": ["patient"], "goal": "dp 2"}))  # fmt: skip
     assert dv.statement(replace(published(people, dv.Count(), {"guarantee": "dp=1"}), notes=before), "de").parts
     missing = (set(STATISTICS) | set(NOTES)) - names
     assert not missing, f"nobody says {sorted(missing)}"

@@ -163,7 +163,9 @@ EXCUSED: dict[str, dict[str, str]] = {
         "NoisyMax": "draw",
         "SparseVector": "draw noise_of_threshold",
     },
-    "sums of what each person gave; tests/dp/test_filters.py holds it": {"Accounts": "filter of releases spent take"},
+    "sums of what each person gave; tests/dp/test_filters.py holds it": {
+        "Accounts": "charge filter of releases spent take"
+    },
     "what attacks have; tests/auditing/test_attributes.py holds it": {"SyntheticAudit": "attacks linkage singling"},
     "another recoding, or a mechanism on top; tests/tables/test_local.py and test_perturbed.py hold it": {
         "Generalization": "both local perturbed"

@@ -105,6 +105,28 @@ class Accounts(Record, Shown):
         parts += parts * (most / _PARTS) < found  # where the division was rounded down
         own, where = np.unique(parts, return_inverse=True)
         costs = np.array([self._cost(mechanism, int(part), kind["sensitivity"] is int) for part in own.tolist()])[where]
+        return self.charge(costs)
+
+    def charge(self, costs: Any) -> tuple[np.ndarray, "Accounts"]:
+        """Return who can pay what a release costs them, and the accounts after it: who cannot is left out, and pays 0.
+
+        Parameters
+        ----------
+        costs : array_like of shape (people,)
+            What the release costs each person, rounded up, in the measure of the filter's bound; inf fits nobody.
+
+        Examples
+        --------
+        >>> who, accounts = Accounts.of("dp=1", 2).charge([0.75, 1.5])
+        >>> who.tolist(), accounts.spent.tolist()
+        ([True, False], [0.75, 0.0])
+        """
+        try:
+            costs = np.asarray(costs, dtype=np.float64)
+        except (TypeError, ValueError):
+            costs = np.array(math.nan)
+        if costs.shape != self.spent.shape or not (costs >= 0).all():
+            raise DivulgeError.of("costs", "have a number for each person, at least 0", "it", "another")
         after = _added_up(self.spent, costs)
         fits = (costs == 0) | (after <= self.filter.bound)
         return fits, replace(self, spent=np.where(fits, after, self.spent), releases=self.releases + 1)

@@ -84,7 +84,16 @@ SENTENCES: dict[str, str] = {
         "How wide the intervals are was asked for: no number is further off than {reach}, all of them together with "
         "the probability of the intervals. The promise is what follows from that: {total} (nats).",
     "note_interval_rows":
-        "A mean is that close where it is of {rows} rows or more; of fewer, its interval is wider.",
+        "What is divided by a number of rows, as means are, is that close where these are {rows} or more; with fewer, "
+        "its interval is wider.",
+    "note_interval_ranks":
+        "How wide the intervals of quantiles are was asked for in ranks: between either end and the true quantile lie "
+        "no more than {ranks} rows, all of them together with the probability of the intervals. The promise is what "
+        "follows from what was asked for: {total} (nats).",
+    "note_accounts":
+        "Each person (column {columns}) has an account of their own, for somebody who is there or not: all releases "
+        "that are on it keep {goal} together (nats), whichever were chosen on the way. Numbers and intervals are about "
+        "the people whose account had room for this release. Who was left out, and whether anybody was, is not told.",
     "note_together":
         "The ledger has {releases} releases about the records of this source, this one included. What they tell "
         "about one record adds up to {total} (nats).",

@@ -15,6 +15,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.labels import text_of
 from divulge.model.shown import printable_json
+from divulge.publishing.accounts import Account, account_of, of_those_with_room, require_room
 from divulge.publishing.counting.bounds import Bounds, drawn_bounds, to_choose
 from divulge.publishing.counting.categories import MOST_CELLS, record_prior, require_listed
 from divulge.publishing.counting.engines import counted, values_in
@@ -82,6 +83,7 @@ class Task:
     tell_cut: bool = False
     interval: tuple[Reach, ...] = ()
     fill: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
+    account: Account | None = None
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -131,6 +133,7 @@ def task(asked: Publish) -> Task:
         (*asked.statistics, *cuts), kept, unit, None, listed,
         asked.values_from_data, asked.null_as, asked.no_other, asked.noise, asked.split, float(level), asked.others,
         asked.non_negative, asked.whole, asked.consistent, asked.tell_cut, reaches, as_fills(asked.fill),
+        account_of(asked.accounts, unit, asked.ledger, asked.unit),
     )  # fmt: skip
     _require_fills(made)
     if reaches and any(isinstance(one, Numeric) and one.bounds == AUTO for one in made.statistics):
@@ -227,16 +230,22 @@ class Ready:
         """What a reader has to know."""
         least = None if self.threshold is None else self.threshold.least
         said = notes_of(self.task, dict(self.values), self.plan, least, dict(self.names), self.bounds)
-        return (*said, *_of_interval(self.task.interval, self.noise.guarantees))
+        account = self.task.account
+        booked = () if account is None else (
+            Note("note_accounts", {"columns": [account.person], "goal": promise(account.goal.kind, account.room)}),
+        )  # fmt: skip
+        return (*said, *_of_interval(self.task.interval, self.noise.guarantees), *booked)
 
 
 def _of_interval(reaches: Sequence[Reach], guarantees: Mapping[str, Any]) -> list[Note]:
     """Return what the intervals that were asked for take, if they were."""
     total = ", ".join(promise(kind, value) for kind, value in guarantees.items())
-    reach = ", ".join(f"{float(one.width):,.15g}" for one in reaches)
+    reach = ", ".join(f"{float(one.width):,.15g}" for one in reaches if not one.ranks)
     rows = ", ".join(f"{one.rows:,}" for one in reaches if one.rows)
-    of_means = [Note("note_interval_rows", {"rows": rows})] if rows else []
-    return [Note("note_interval", {"reach": reach, "total": total}), *of_means] if reaches else []
+    ranks = ", ".join(f"{float(one.width):,.15g}" for one in reaches if one.ranks)
+    told = [Note("note_interval", {"reach": reach, "total": total})] if reach else []
+    told += [Note("note_interval_rows", {"rows": rows})] if rows else []
+    return told + ([Note("note_interval_ranks", {"ranks": ranks, "total": total})] if ranks else [])
 
 
 def ready(asked: Task, source: Any, engine: Any, progress: Progress | None = None) -> Ready:
@@ -244,6 +253,8 @@ def ready(asked: Task, source: Any, engine: Any, progress: Progress | None = Non
     table = table_of(source, engine, progress)
     person = [] if asked.unit.person is None else [asked.unit.person]
     table.source.require_values([*asked.columns, *person])
+    if asked.account is not None:
+        return _on_accounts(asked, table)
     bounds = to_choose(asked.statistics, asked.guarantees, asked.unit, asked.prior, asked.noise, asked.fill)
     unlisted = [name for name in asked.by if name not in asked.values]
     if unlisted and not asked.values_from_data and _can_show_themselves(asked):
@@ -251,6 +262,19 @@ def ready(asked: Task, source: Any, engine: Any, progress: Progress | None = Non
     if unlisted and not asked.values_from_data and _can_be_named(asked):
         return _unnamed(asked, table, unlisted, bounds)
     return listed(asked, table, _known(asked, table), bounds=bounds)
+
+
+def _on_accounts(asked: Task, table: Table) -> Ready:
+    """Return a request of which all is known beforehand but who takes part; refuse what looks into the table."""
+    assert asked.account is not None
+    looks = {"values_from_data": asked.values_from_data, "engine": table.text != "varchar",
+             "bounds": any(isinstance(one, Numeric) and one.bounds == AUTO for one in asked.statistics)}  # fmt: skip
+    for argument in (name for name, there in looks.items() if there):
+        raise DivulgeError.of(argument, "look at nobody where people have accounts", "it", "one that does",
+                              "values and bounds are given then, and DuckDB counts.")  # fmt: skip
+    made = listed(asked, table, _known(asked, table))
+    require_room(asked.account, made.plan.queries, made.noise.noises, asked.unit)
+    return made
 
 
 def _known(asked: Task, table: Table) -> dict[str, list[Hashable]]:
@@ -442,11 +466,14 @@ def described(made: Ready, output: str | None) -> Published:
         for place, (query, one) in enumerate(zip(made.plan.queries, noise.noises, strict=True))
     )  # fmt: skip
     loss, rho = _recorded(made)
+    account = asked.account
+    if account is not None:
+        loss, rho = account.replaced
     kept = Aggregate(
         asked.columns, {"ldp": loss},
         math.inf if made.threshold or made.names else rho,
-        None if asked.prior is None else asked.prior.least, _approximate(noise, asked.unit),
-        asked.unit.person,
+        None if asked.prior is None else asked.prior.least,
+        None if account else _approximate(noise, asked.unit), asked.unit.person, account and account.text,
     )  # fmt: skip
     unit: dict[str, Any] = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,
                             "neighbors": asked.unit.neighbors}  # fmt: skip
@@ -531,6 +558,12 @@ def carried_out(
     made: Ready, described_: Published, outputs: Places, request: Publish, entry: Any, papers: Papers, warn: Warn
 ) -> Published:
     """Count, draw, and publish: the papers first and the table last, so that no table is ever without them."""
+    if (account := made.task.account) is not None:
+        unit, noises = made.task.unit, made.noise.noises
+        table, there, people = of_those_with_room(account, made.table, entry.charge, made.plan.queries, noises, unit)
+        made = replace(made, table=table)
+        warn(f"{people - there:,} of {people:,} people have spent what their accounts hold and are left out: that is "
+             "for you alone.")  # fmt: skip
     if made.pending:
         more, made = described_.notes[len(made.notes) :], resolved(made)
         described_ = replace(described(made, described_.output), notes=(*made.notes, *more))

@@ -52,9 +52,9 @@ def publish(
         How far a count or a sum may be from the true number, half the width of its interval: one number for all
         statistics, or one for each. The noise is the largest with which all numbers are as close together with
         probability `level`, each as probably as another; what it promises follows, dp, or zcdp with
-        noise="gaussian", and is told and recorded before anything is drawn. "2@100" for a mean: that close where 100
-        rows or more have a number, as is known beforehand. Shares, variances and quantiles have intervals that depend
-        on the rows.
+        noise="gaussian", and is told and recorded before anything is drawn. "2@100" for a mean, a variance or a share:
+        that close where 100 rows or more have a number, as is known beforehand. "50rows" for quantiles: no more than
+        50 rows lie between the end of an interval and the true quantile.
     person : name of a column, optional
         All rows of a person are protected together. Without it every row is somebody else's: a table in which people
         seem to have several rows is refused, unless `per_row` says so.
@@ -71,6 +71,12 @@ def publish(
         Who publishes, and what the source is called, as the codebook says it and how to cite.
     neighbors : "replaced" or "added"
         Tables that must look alike differ in one unit that is replaced, or one that is there or not.
+    accounts : text such as "dp=2" or "zcdp=0.1", optional
+        An account for each person of `person`, in the ledger, which all releases with the same text and `source_name`
+        are charged to: each person what it can tell of somebody with as many rows as they have. Who cannot pay is left
+        out, of which nothing is told; together the releases keep what the accounts hold, for somebody who is there or
+        not (neighbors="added"), whichever were chosen on the way (Feldman, Zrnic, arXiv:2008.11193). Numbers and
+        intervals are then about those who take part.
     record_prior : "lower=P", prior file, Prior, or {record: probability}, optional
         What is known before of a secret about one record; every value has probability P or more.
     others : "known" or "independent"

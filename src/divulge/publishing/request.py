@@ -37,8 +37,9 @@ class Publish(Request):
     interval: Annotated[
         Any,
         Option(
-            "In place of --guarantee: so far are numbers off at most, a mean of N rows or more; the promise follows.",
-            metavar="W|W,W@N",
+            "In place of --guarantee: so far are numbers off at most, what is divided by N rows or more, quantiles in "
+            "ranks; the promise follows.",
+            metavar="W|W@N|Wrows,...",
         ),
     ] = None
     groups_per_person: Annotated[
@@ -61,6 +62,13 @@ class Publish(Request):
         Any, Option("What a missing number of a column counts as; may be repeated.", list[str], "C:NUMBER")
     ] = ()
     tell_cut: Annotated[bool, Option("Publish, with noise of its own, how many numbers were cut.", bool)] = False
+    accounts: Annotated[
+        Any,
+        Option(
+            "An account for each person: who has spent so much over all releases is left out; with --person, --ledger.",
+            metavar="dp=E|zcdp=R",
+        ),
+    ] = None
     neighbors: Annotated[str, Option("What may change unseen, one person.", metavar="replaced|added")] = "replaced"
     record_prior: Annotated[Any, Option("What is known before of a secret of one record.", metavar="lower=P|FILE")] = (
         None

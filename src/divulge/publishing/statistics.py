@@ -46,21 +46,26 @@ def _number(value: Any, name: str) -> Fraction:
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a number may be off at most; for a mean, of so many rows or more."""
+    """How far a number may be off at most: one that is divided by rows, of so many or more; a quantile, in ranks."""
 
     width: Fraction
     rows: int = 0
+    ranks: bool = False
+
+    def __str__(self) -> str:
+        return f"{float(self.width):,.15g}" + ("rows" if self.ranks else "") + (f"@{self.rows}" if self.rows else "")
 
 
 def as_reaches(given: Any) -> tuple[Reach, ...]:
     """Return how far intervals reach at most: a positive number, several, or text with commas between them.
 
-    For a mean "2@100": off by 2 at most where 100 rows or more have a number.
+    For a mean, a variance or a share "2@100": off by 2 at most where 100 rows or more have a number. For quantiles
+    "50rows": no more than 50 rows lie between.
 
     Examples
     --------
     >>> as_reaches("500,2@100")
-    (Reach(width=Fraction(500, 1), rows=0), Reach(width=Fraction(2, 1), rows=100))
+    (Reach(width=Fraction(500, 1), rows=0, ranks=False), Reach(width=Fraction(2, 1), rows=100, ranks=False))
     """
     several = given.split(",") if isinstance(given, str) else given if isinstance(given, (list, tuple)) else [given]
     found = tuple(map(_reach, several))
@@ -70,6 +75,8 @@ def as_reaches(given: Any) -> tuple[Reach, ...]:
 
 
 def _reach(given: Any) -> Reach:
+    if isinstance(given, str) and (count := re.fullmatch(r"\s*(\S+?)\s*rows?\s*", given)):
+        return Reach(_number(count[1], "interval"), ranks=True)
     width, at, rows = given.partition("@") if isinstance(given, str) else (given, "", "")
     if at and not re.fullmatch(r"\s*[1-9][0-9]{0,14}\s*", rows):
         raise DivulgeError.of("interval", "have a whole number of rows after @, such as 2@100", "it", repr(given)[:60])

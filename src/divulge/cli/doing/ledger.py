@@ -73,7 +73,8 @@ def show(
             {"source": e.source, "columns": list(e.columns), "state": e.state, "created": e.created, "rows": e.rows,
              "output": e.output, "guarantees": [levels_in(m.for_a_person, unit) for m in e.mechanisms],
              "untouched": None if e.untouched is None else list(e.untouched), "because": e.because,
-             **({"groups": groups} if (groups := _groups(e)) else {})}
+             **({"groups": groups} if (groups := _groups(e)) else {}),
+             **({"account": account} if (account := _account(e)) else {})}
             for e in entries
         ]  # fmt: skip
         budgets = [
@@ -91,7 +92,8 @@ def show(
         [
             [e.created[:10], short[e.source], _shown(e.columns),
              _shown(e.output or "") + (" (open)" if e.state == "open" else ""), f"{e.rows:,}",
-             upper(sum(m.for_a_person["ldp"] for m in e.mechanisms) / nats_per(unit))]
+             f"on {_account(e)}" if _account(e)
+             else upper(sum(m.for_a_person["ldp"] for m in e.mechanisms) / nats_per(unit))]
             for e in entries
         ],
         left=range(4), width=WIDTH,
@@ -228,6 +230,11 @@ def _level(value: Any) -> str:
 def _approximate(spent: Any) -> str:
     """Return (epsilon, delta) of all together, both rounded up."""
     return f"{upper(spent['adp'])}, {upper(spent['delta'])}" if "adp" in spent else "-"
+
+
+def _account(entry: Any) -> str:
+    """Return what each person's account holds, where a release is on accounts: all that is on it counts once."""
+    return next((str(one.account) for one in entry.mechanisms if getattr(one, "account", None)), "")
 
 
 def _shown(name: Any) -> str:

@@ -1,23 +1,20 @@
 """From how far numbers may be off to what is promised: the largest noise, and the guarantee that follows from it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.publishing.noising.calibration import LEAST_LEVEL
 from divulge.publishing.noising.estimates import draws_of
 from divulge.publishing.noising.families import Laplace, Noise, above, family_named
-from divulge.publishing.noising.noise import each
+from divulge.publishing.noising.noise import each, ranks_scale
 from divulge.publishing.queries import Plan, Query, Unit
-from divulge.publishing.statistics import Count, Cut, Mean, People, Reach, Sum
+from divulge.publishing.statistics import Mean, Proportion, Quantiles, Reach, Variance
 from divulge.roots import turn
-
-FIXED = (Count, Cut, People, Sum)
-"""Statistics whose intervals are as wide as the noise alone makes them, whatever the rows are; a mean's is for so many
-rows or more."""
 
 _FINER = 1e-12
 """Scales are taken this much smaller than the largest that will do: what is divided by shares is rounded."""
@@ -34,9 +31,10 @@ class Aim:
 def aimed(plan: Plan, unit: Unit, noise: str | None, level: float, reaches: Sequence[Reach]) -> Aim:
     """Return what is promised where no number of statistic j is off by more than reaches[j], all with the `level`.
 
-    A mean of n rows from a sum that is off by w_s and a count that is off by w_c is off by (w_s + R w_c) / (n - 2 w_c)
-    at most, R half its range, and so are the ends of its interval. With n >= N it is off by r where
-    w_s + (R + 2 r) w_c = r N, and w_s and w_c are those of all such that cost least.
+    Counts and sums are off by their noise alone. What is divided by a number of rows n is off by (sum of use w) /
+    (n - 2 w_c), over the widths w of what it is made of, and so are the ends of its interval: with n >= N by r at most
+    where the sum of use w, with 2 r more for the count, is r N, of all such widths those that cost least. A quantile
+    is off by ranks, whatever the rows are.
 
     Each query gets the largest noise that its statistics allow, and pays for that: epsilon is the sum of L1 / s for
     Laplace noise of scale s, and rho that of L2^2 / (2 s^2) for Gaussian noise.
@@ -60,7 +58,9 @@ def aimed(plan: Plan, unit: Unit, noise: str | None, level: float, reaches: Sequ
     spent = [Fraction(0)] * len(changed)
     for i, (l1, l2) in enumerate(changed):
         if l1:
-            spent[i] = family.spent(Fraction(_widest(family, widths[i], miss)), l1, l2)
+            query = plan.queries[i]
+            widest = _of_choices(query, widths[i], miss) if query.kind == "ranks" else _widest(family, widths[i], miss)
+            spent[i] = family.spent(Fraction(widest), l1, l2)
     total = sum(spent, Fraction(0))
     if 0 < total < LEAST_LEVEL:
         raise DivulgeError.of("interval", "be narrower", "it", "so wide that no noise in 64 bits fills it")
@@ -81,41 +81,115 @@ def _widths(plan: Plan, reaches: Sequence[Reach], norms: Sequence[float], power:
         )  # fmt: skip
     widths = [math.inf] * len(plan.queries)
     for one, reach, parts in zip(plan.statistics, several, plan.parts, strict=True):
-        if not isinstance(one, (*FIXED, Mean)):
-            raise DivulgeError.of(
-                "interval", "come with counts, sums and means", "a statistic", one.kind,
-                "its interval depends on the rows, which the promise must not: give a guarantee (--guarantee).",
-            )  # fmt: skip
-        if isinstance(one, Mean):
-            theirs = _of_mean([plan.queries[i] for i in parts], reach, [norms[i] for i in parts], power)
-        else:
-            theirs = [_steps(plan.queries[i], reach.width) for i in parts]
+        theirs = _of_one(one, [plan.queries[i] for i in parts], reach, [norms[i] for i in parts], power)
         for i, width in zip(parts, theirs, strict=True):
             widths[i] = min(widths[i], width)
     return [int(width) for width in widths]
 
 
-def _of_mean(queries: Sequence[Query], reach: Reach, norms: Sequence[float], power: float) -> list[int]:
-    """Return by how many steps the sum, and the count where it is no public one, may be off for a mean."""
-    if not reach.rows:
-        raise DivulgeError.of(
-            "interval", "say of how many rows a mean is that close", "it", f"{float(reach.width):g} alone",
-            f"write {float(reach.width):g}@100 where no group has fewer than 100 rows with a number; how wide the "
-            "interval of a mean is depends on that, and a promise must not depend on the data.",
+def _shared(room: Fraction, uses: Sequence[Fraction], norms: Sequence[float], power: float) -> list[int]:
+    """Return whole widths w with sum of use w <= room, of all such those that cost least: norm^power / w^power each.
+
+    At the least, what each more step costs goes with its use: w goes with (norm^power / use)^(1 / (power + 1)). What no
+    record changes costs nothing, and has no width.
+    """
+    wanted = [(norm**power / float(use)) ** (1 / (power + 1)) for norm, use in zip(norms, uses, strict=True)]
+    whole = math.fsum(float(use) * one for use, one in zip(uses, wanted, strict=True))
+    others = [math.floor(float(room) * one / whole) for one in wanted[1:]]
+    rest = room - sum((use * width for use, width in zip(uses[1:], others, strict=True)), Fraction(0))
+    return [math.floor(rest / uses[0]), *others]
+
+
+def _of_mean(one: Mean, queries: Sequence[Query], reach: Reach, norms: Sequence[float], power: float) -> list[int]:
+    """Return by how many steps the sum, and the count where it is no public one, may be off for a mean.
+
+    It is off by (w_s + R w_c) / (n - 2 w_c), R half its range.
+    """
+    r, far = reach.width / queries[0].step, queries[0].reach
+    return _shared(r * reach.rows, [Fraction(1), far + 2 * r][: len(queries)], norms, power)
+
+
+def _of_variance(
+    one: Variance, queries: Sequence[Query], reach: Reach, norms: Sequence[float], power: float
+) -> list[int]:
+    """Return the same for a variance: sums of squares and of values from the middle, and the count.
+
+    Squares have a mean in [0, R^2], off by (w_q + R^2 w_c) / (n - 2 w_c); values one in [-R, R], off as above, and its
+    square by 2 R times that.
+    """
+    r, far = reach.width / queries[0].step ** 2, queries[0].reach
+    sums, squares, *counts = _shared(
+        r * reach.rows, [Fraction(2 * far), Fraction(1), 3 * far**2 + 2 * r][: len(queries)], norms, power
+    )
+    return [sums, squares, *counts]
+
+
+def _of_share(
+    one: Proportion, queries: Sequence[Query], reach: Reach, norms: Sequence[float], power: float
+) -> list[int]:
+    """Return by how many rows the counts with the value, and without it, may be off for a share.
+
+    Of n rows, a of them with the value, it is off by |(n - a) e - a e'| / (n (n + e + e')) <= w / (n - 2 w) where both
+    counts are off by w at most, and so are the ends of its interval; by w / n where n is public.
+    """
+    if not reach.width < 1:
+        raise DivulgeError.of("interval", "be below 1 for a share", "it", f"{float(reach.width):g}")
+    public = len(queries[0].shape) == len(queries[0].by)
+    return [math.floor(reach.width * reach.rows / (1 if public else 1 + 2 * reach.width))]
+
+
+def _of_ranks(
+    one: Quantiles, queries: Sequence[Query], reach: Reach, norms: Sequence[float], power: float
+) -> list[int]:
+    """Return by how far ranks may be off for quantiles, in the units of their scores."""
+    if not one.intervals:
+        raise DivulgeError.of("intervals", "be there where they are asked for", "those of quantiles", "left away")
+    return [math.floor(reach.width * query.only.denominator) for query in queries]
+
+
+_OF_ROWS: dict[type, Callable[..., list[int]]] = {Mean: _of_mean, Proportion: _of_share, Variance: _of_variance}
+"""Statistics that are so close where they are of so many rows or more."""
+
+
+def _of_one(one: Any, queries: Sequence[Query], reach: Reach, norms: Sequence[float], power: float) -> list[int]:
+    """Return by how much the queries of a statistic may be off, in their own steps."""
+    written = f"{float(reach.width):g}"
+    if reach.ranks != isinstance(one, Quantiles):
+        hint = (
+            f"write {written}rows where no more than {written} rows may lie between the end of an interval and the "
+            "true quantile; how far that is in numbers depends on the rows, which the promise must not."
+            if not reach.ranks else f"write {written}: rows are for quantiles."
         )  # fmt: skip
-    step = reach.width / queries[0].step
-    room = step * reach.rows
-    if len(queries) == 1 or not norms[1]:
-        return [math.floor(room)] * len(queries)
-    each = max(abs(queries[0].low), abs(queries[0].high)) + 2 * step  # R + 2 r, in steps
-    ratio = ((norms[1] / norms[0]) ** power / float(each)) ** (1 / (power + 1))  # where both cost least
-    rows = math.floor(float(room) * ratio / (1 + float(each) * ratio))
-    return [math.floor(room - each * rows), rows]
+        raise DivulgeError.of("interval", "be in rows for quantiles, and for nothing else", one.kind, str(reach), hint)
+    if isinstance(one, Quantiles):
+        return _of_ranks(one, queries, reach, norms, power)
+    if type(one) in _OF_ROWS and not reach.rows:
+        raise DivulgeError.of(
+            "interval", f"say of how many rows a {one.kind} is that close", "it", f"{written} alone",
+            f"write {written}@100 where no group has fewer than 100 rows with a number; how wide the interval of a "
+            f"{one.kind} is depends on that, and a promise must not depend on the data.",
+        )  # fmt: skip
+    if type(one) in _OF_ROWS:
+        return _OF_ROWS[type(one)](one, queries, reach, norms, power)
+    return [_steps(query, reach.width) for query in queries]
 
 
 def _steps(query: Query, reach: Fraction) -> int:
     step = query.step if query.kind == "values" else Fraction(1)
     return math.floor(reach / step)
+
+
+def _of_choices(query: Query, width: int, miss: float) -> float:
+    """Return the largest scale with which both ends of an interval lie so near in rank, but for rounding.
+
+    Each end is chosen for a rank that is `off` away, and is itself less than that off (`ranks_off`).
+    """
+    room = width // 2 - 1
+    if room < 1:
+        least = math.ceil(Fraction(4, query.only.denominator))
+        raise DivulgeError.of("interval", "leave room for noise", "quantiles", "asked for to the row",
+                              f"{least}rows is the least.")  # fmt: skip
+    return room / ranks_scale(query.candidates + 1, miss) * (1 - _FINER)
 
 
 def _widest(family: type[Noise], width: int, miss: float) -> float:

@@ -191,11 +191,11 @@ def _variance(one: Statistic, queries: Any, numbers: Any, rows: int | None, shap
     n, least, most, spread = _rows(numbers, 2, rows, shape)
     below, above = (np.clip(part, query.low, query.high) for part in _ratio(low, high, least, most))
     mean = np.clip(total / n, query.low, query.high)
-    second, third = _ratio(square_low, square_high, least, most)
+    second, third = (np.clip(part, 0, queries[1].high) for part in _ratio(square_low, square_high, least, most))
     nearest = np.where((below <= 0) & (above >= 0), 0.0, np.minimum(abs(below), abs(above)))
     farthest = np.maximum(abs(below), abs(above))
     most_variance = ((query.high - query.low) / 2) ** 2
-    value = np.clip(square / n - mean**2, 0, most_variance)
+    value = np.clip(np.minimum(square / n, queries[1].high) - mean**2, 0, most_variance)
     parts = (value, np.clip(second - farthest**2, 0, most_variance), np.clip(third - nearest**2, 0, most_variance))
     error = np.sqrt(numbers[1].deviation ** 2 + (2 * mean * numbers[0].deviation) ** 2 + (mean**2 * spread) ** 2) / n
     value, lower, upper = (part * step**2 for part in parts)

@@ -104,4 +104,15 @@ def each(level: float, count: int) -> float:
 
 def ranks_off(noise: Noise, candidates: int, beyond: float) -> int:
     """Return t with P(score of the choice >= least score + t) <= beyond: the candidates times e^(-t / scale)."""
-    return max(0, math.ceil(noise.scale * math.log(candidates / beyond) * _MARGIN))
+    return max(0, math.ceil(noise.scale * ranks_scale(candidates, beyond)))
+
+
+def ranks_scale(candidates: int, beyond: float) -> float:
+    """Return how far off the score of a choice is in units of the scale of its noise.
+
+    Examples
+    --------
+    >>> round(ranks_scale(100, 0.05), 6)  # log 2000
+    7.600902
+    """
+    return math.log(candidates / beyond) * _MARGIN

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ AGGREGATE: Form = {
     "statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str),
     "adp?": {"epsilon": level, "delta": level}, "person?": str,
     "groups?": {"known": [str], "k": whole, "guarantees": [str], "lift": (None, str)},
+    "account?": {"goal": str, "book": str},
 }  # fmt: skip
 
 
@@ -34,6 +35,9 @@ class Aggregate:
         Of a table of groups, which no ldp bounds: the columns that people may know, the rows of the smallest group,
         what was asked of all, and how many times as likely an answer becomes at most to somebody who knows these
         columns of one person.
+    account : what each person's account holds, where this release is on accounts: "dp=2"; all that is said above is
+        then about everything that goes on them together, and counts once
+    book : what the ledger calls these accounts
     """
 
     columns: tuple[str, ...]
@@ -43,6 +47,8 @@ class Aggregate:
     adp: tuple[float, float] | None = None
     person: str | None = None
     groups: Mapping[str, Any] | None = None
+    account: str | None = None
+    book: str = ""
 
     channel: ClassVar[None] = None
     prior: ClassVar[None] = None
@@ -59,6 +65,10 @@ class Aggregate:
         return Spent(
             self.columns, None, None, loss=self.guarantees["ldp"], rho=self.rho, least=self.least, adp=self.adp
         )
+
+    def booked(self, book: str) -> "Aggregate":
+        """Return it with the name of its accounts, where it is on accounts."""
+        return self if self.account is None else replace(self, book=book)
 
     def of_draws(self, times: int) -> Spent:
         """Return what counts for a total about somebody who is so many records.
@@ -83,6 +93,7 @@ class Aggregate:
             **({} if self.adp is None else {"adp": {"epsilon": self.adp[0], "delta": self.adp[1]}}),
             **({} if self.person is None else {"person": self.person}),
             **({} if self.groups is None else {"groups": dict(self.groups)}),
+            **({} if self.account is None else {"account": {"goal": self.account, "book": self.book}}),
         }  # fmt: skip
 
     def on_record(self) -> dict[str, Any]:
@@ -103,7 +114,9 @@ class Aggregate:
         groups = found.get("groups")
         if groups is not None and groups["lift"] is not None and rational(groups["lift"]) < 1:
             raise ValueError("a largest lift is at least 1")
-        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least, kept, found.get("person"), groups)
+        account = found.get("account", {"goal": None, "book": ""})
+        return cls(tuple(found["columns"]), {"ldp": ldp}, rho, least, kept, found.get("person"), groups,
+                   account["goal"], account["book"])  # fmt: skip
 
 
 def _of_group(epsilon: float, delta: float, times: int) -> tuple[float, float]:

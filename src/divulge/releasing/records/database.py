@@ -34,7 +34,7 @@ class Database:
     file : the file it is, or None on a server and in memory
     lasts : whether it is there when the process has ended
     writable : whether it may be written
-    releases, about, tables, budgets, persons : SQLAlchemy tables
+    releases, about, tables, budgets, persons, accounts : SQLAlchemy tables
     """
 
     def __init__(self, where: str | os.PathLike[str]) -> None:
@@ -127,6 +127,13 @@ class Database:
             sql.Column("person", sql.Text, nullable=False),
             sql.Column("other", sql.Text, nullable=False),
             sql.Column("most", sql.BigInteger, nullable=False),
+        )  # fmt: skip
+
+        # What each person has spent of an account, sealed.
+        self.accounts = sql.Table(
+            "divulge_accounts", self.metadata,
+            sql.Column("book", sql.String(32), primary_key=True),
+            sql.Column("content", sql.LargeBinary(2**32 - 1), nullable=False),
         )  # fmt: skip
 
     def holds(self, table: Any) -> bool:

@@ -31,6 +31,9 @@ from divulge.releasing.records.promised import up
 from divulge.releasing.records.receipt import now
 from divulge.releasing.records.whom import Drawn, Draws, Most, drawn_by, people_of, totals, worst
 
+Charge = Callable[[tuple[str, str, str], Any, Any], Any]
+"""Takes from accounts, and returns who can pay."""
+
 _LOOKS = 3
 """So often what was computed outside the lock may be out of date; then it is computed inside."""
 
@@ -43,16 +46,24 @@ class Open:
     together : how many releases it and those before are, and what they guarantee, as everybody may know
     total : the same as the keeper knows, who sees how many rows a person has
     warnings, untouched : what the public has to know of it
+    book : what accounts of people of this table are called
     private : what the keeper has to know
     drawn : as of an `Outlook`
     """
 
-    def __init__(self, mark: Callable[[int], None], outlook: "Outlook") -> None:
-        self._mark, self.done = mark, False
+    def __init__(self, mark: Callable[[int], None], outlook: "Outlook", charge: Charge) -> None:
+        self._mark, self.done, self._charge = mark, False, charge
         self.together, self.total = outlook.together, outlook.total
         self.warnings, self.private = outlook.warnings, outlook.private
-        self.untouched = outlook.untouched
         self.drawn = outlook.drawn
+        self.untouched, self.book = outlook.untouched, outlook.book
+
+    def charge(self, person: str, goal: str, people: Callable[[Key], Any], costs: Any) -> Any:
+        """Charge the accounts of people, whom `people` gives as keyed words, and return who can pay.
+
+        What is charged stays so, whatever becomes of the release.
+        """
+        return self._charge((self.book, person, goal), people, costs)
 
     def publishing(self) -> None:
         """Keep the entry from here on, whatever happens: something may be published."""
@@ -72,6 +83,7 @@ class Outlook:
     together : {"releases": how many, "guarantees": {kind: value in nats, rounded up}}, this release included
     total : the same for the keeper
     untouched : columns of this release that went out as they are before
+    book : what accounts of people of this table are called
     budgets : what is kept, and concerns it
     warnings : sentences for the public
     private : sentences for the keeper, about other tables
@@ -85,6 +97,7 @@ class Outlook:
     warnings: tuple[str, ...]
     private: tuple[str, ...]
     drawn: Drawn
+    book: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,11 +180,20 @@ class Entering:
             if found is None or not found.private:
                 raise
             raise DivulgeError(f"{error} This table: {'; '.join(found.private)}") from None
-        people = people_of([*before, self._mine(here)])
+        people = people_of([*before, self._mine(here, found)])
         return _Look(tables, found, scope, mark, budgets, outlook, self._to_record(here, people))
 
-    def _mine(self, here: str) -> Releases:
-        return Releases(tuple(self.receipt.mechanisms), 1, here)
+    def _book(self, found: Recognition | None) -> str:
+        """Return what accounts of the people of this table are called: as the ledger calls it, which tells them from
+        others."""
+        return self.source if found is None else found.name
+
+    def _mechanisms(self, found: Recognition | None) -> tuple[Any, ...]:
+        book = self._book(found)
+        return tuple(one.booked(book) if isinstance(one, Aggregate) else one for one in self.receipt.mechanisms)
+
+    def _mine(self, here: str, found: Recognition | None) -> Releases:
+        return Releases(self._mechanisms(found), 1, here)
 
     def _to_record(self, here: str, people: Iterable[str]) -> dict[tuple[str, str, str], int]:
         """Return how many rows and people a person of this table has, for columns that the ledger knows or is told."""
@@ -193,13 +215,13 @@ class Entering:
         before: Sequence[Releases],
     ) -> Outlook:
         columns, prior = self.columns, self.receipt.mechanisms[0].prior
-        releases = [*about(before, columns), self._mine(draws.here)]
+        releases = [*about(before, columns), self._mine(draws.here, found)]
         spent = totals(releases, draws, prior)
         concerned = tuple(kept for kept in budgets if kept.concerns(self.receipt.columns, not columns))
         gone = getattr(self.receipt, "untouched", ())
         for kept in concerned:
             since = f", kept since {kept.created[:10]}" if not self._asks(kept) else ""
-            theirs = [*about(before, kept.columns), self._mine(draws.here)]
+            theirs = [*about(before, kept.columns), self._mine(draws.here, found)]
             for total, several in totals(theirs, draws, prior):
                 allow(kept.budget, total, several, since, kept.aside)
         for kept in budgets:
@@ -219,8 +241,8 @@ class Entering:
             for found in (totals(releases, draws, prior, public=True), spent)
         )
         private = (*self._private(found, mark, concerned), *_about_people(releases, draws, public, total))
-        drawn = drawn_by(releases, draws)
-        return Outlook(public, total, untouched, concerned, tuple(map(_gone, untouched)), private, drawn)
+        drawn, book = drawn_by(releases, draws), self._book(found)
+        return Outlook(public, total, untouched, concerned, tuple(map(_gone, untouched)), private, drawn, book)
 
     def _asks(self, kept: Budget) -> bool:
         return self.budget is not None and str(budget_in(self.budget)) == str(kept.budget)
@@ -274,7 +296,7 @@ class Entering:
         )
 
     def _record(self, connection: Any, look: _Look, id: str) -> None:
-        mechanisms = json.dumps([one.on_record() for one in self.receipt.mechanisms])
+        mechanisms = json.dumps([one.on_record() for one in self._mechanisms(look.found)])
         row = {"id": id, "source": self.source, "state": "open", "created": now(), "output": self.receipt.output,
                "rows": 0, "mechanisms": mechanisms}  # fmt: skip
         people = f"name:{self.source}"

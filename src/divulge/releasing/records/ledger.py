@@ -12,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
 from divulge.model.prior import Prior
+from divulge.releasing.records.adaptive import charged
 from divulge.releasing.records.budgets import (
     KINDS,
     Budget,
@@ -269,7 +270,7 @@ class Ledger:
         self.require_writable()
         id = token_hex(16)
         entering = Entering(database, None if table is None else self.key, source, receipt, budget, table, people)
-        entry = Open(lambda rows: self._mark(id, rows), entering.enter(id))
+        entry = Open(lambda rows: self._mark(id, rows), entering.enter(id), self._charge)
         try:
             yield entry
         except BaseException:
@@ -351,6 +352,10 @@ class Ledger:
         """
         if not self._database.writable:
             raise DivulgeError("the ledger is not to be written: it, or its folder, is read-only. Nothing was drawn.")
+
+    def _charge(self, book: tuple[str, str, str], people: Callable[[Key], Any], costs: Any) -> Any:
+        words, database = people(self.key), self._database
+        return database.write(lambda connection: charged(connection, database, self.key, book, words, costs))
 
     def _mark(self, key: str, rows: int) -> None:
         """Mark an entry as published."""

@@ -60,13 +60,21 @@ class Draws:
 
 
 def spent_by(releases: Iterable[Releases], person: str | None, draws: Draws, public: bool = False) -> list[Spent]:
-    """Return what releases spend of a person of a column, or of a row where `person` is None."""
-    return [
-        spent
-        for several in releases
-        for one in several.mechanisms
-        for spent in several.many * [_spent(one, several.table, draws.of(several.table, one, person, public))]
-    ]
+    """Return what releases spend of a person of a column, or of a row where `person` is None.
+
+    What is on each person's account counts once, however many releases are on it: with the most draws of one of them.
+    """
+    found: list[Spent] = []
+    booked: dict[tuple[str, str], tuple[float, Any, str]] = {}
+    one: Any
+    for several in releases:
+        for one in several.mechanisms:
+            times = draws.of(several.table, one, person, public)
+            if (goal := getattr(one, "account", None)) is None:
+                found += several.many * [_spent(one, several.table, times)]
+            elif (key := (one.book, goal)) not in booked or booked[key][0] < times:
+                booked[key] = times, one, several.table
+    return [*found, *(_spent(one, table, times) for times, one, table in booked.values())]
 
 
 def _spent(one: Any, table: str, times: float) -> Spent:
