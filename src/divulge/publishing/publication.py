@@ -473,7 +473,7 @@ def described(made: Ready, output: str | None) -> Published:
         asked.columns, {"ldp": loss},
         math.inf if made.threshold or made.names else rho,
         None if asked.prior is None else asked.prior.least,
-        None if account else _approximate(noise, asked.unit), asked.unit.person, account and account.text,
+        None if account else _approximate(noise, asked.unit), asked.unit.person, account=account and account.text,
     )  # fmt: skip
     unit: dict[str, Any] = {"noun": asked.unit.noun, "person": asked.unit.person, "at_most": asked.unit.at_most,
                             "neighbors": asked.unit.neighbors}  # fmt: skip
