@@ -46,7 +46,9 @@ def parquet(content: Content, settings: Settings) -> Source:
             yield from file.iter_batches(rows, row_groups=chosen, columns=list(columns), use_threads=alone)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-        yield from _ahead(batches(columns, coded, fitting(columns), range(len(groups)), alone=True))
+        few = fitting(columns)
+        found = batches(columns, coded, few, range(len(groups)), alone=True)
+        yield from found if rows <= few else _ahead(found)
 
     def divided(columns: Sequence[str], many: int) -> list[Source]:
         rows = min(fitting(columns), _IN_CACHE)

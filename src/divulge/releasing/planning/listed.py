@@ -136,9 +136,16 @@ class Answers:
         """Return an array with each value as the listed answer that it is."""
         pa = require("pyarrow", "tables")
         listed, picked, _ = self.encoded(name, dictionary_of(array))
-        typed = Alphabet(self.listed[name]).arrow_values(array.type).cast(kind)
+        if (key := (name, array.type, kind)) not in self._typed:
+            self._typed[key] = Alphabet(self.listed[name]).arrow_values(array.type).cast(kind)
+        typed = self._typed[key]
         indices = pa.array(picked, mask=picked == len(listed))
         return pa.DictionaryArray.from_arrays(indices, typed) if pa.types.is_string(kind) else typed.take(indices)
+
+    @cached_property
+    def _typed(self) -> dict[tuple[str, Any, Any], Any]:
+        """The list of a column, once for each type that its values come and go in."""
+        return {}
 
     @cached_property
     def _finders(self) -> dict[str, Callable[[Hashable], int | None]]:
