@@ -197,7 +197,7 @@ def surprises(asked: Any, plan: Plan, noise: Calibration, exact: Counted) -> lis
         if small:
             groups = f"{small:,} of {sizes.size:,} groups have" if sizes.size > 1 else "the table has"
             what = {"quantile": "quantiles"}.get(one.kind, one.kind)
-            said.append(f"{what} of {one.columns[-1]!r}: {groups} fewer than about {least:,} rows, and will be blank.")
+            said.append(f"{what} of {one.columns[-1]!r}: {groups} fewer than about {least:,} rows, and may be blank.")
     return [f"for the keeper alone: {sentence}" for sentence in said]
 
 

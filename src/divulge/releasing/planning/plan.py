@@ -117,7 +117,7 @@ class Faults:
             )  # fmt: skip
         for columns, count in self.missing.items():
             raise DivulgeError.of(
-                "source", "have no missing value unless it is a category", _called(columns),
+                "source", "have a value in every row, or missing as a category", _called(columns),
                 f"without one in {number_of(count, 'row')}. Nothing was published",
                 "null_as=LABEL (--null-as) makes “missing” a value of that name; a mechanism of your own must have it.",
             )  # fmt: skip
