@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support import few
 
@@ -90,17 +91,35 @@ def published(people: Any, asked: Any, how: dict[str, Any]) -> Any:
 
 ADD, MOVED, RAISED = "The standard error of a sum of four", "does not follow from theirs", "too large on average, as"
 NOT, ZERO, BELOW, TOTAL = "cannot be added up", "A 0 does not mean", "can be below 0", "A total can differ"
+TRUE_ZERO, SHOWN, COMPARE, BARE = (
+    "does not mean that the true one",
+    "in no sum of",
+    "do not overlap",
+    "without intervals",
+)
+PEOPLE, CUT = "may not be added up to a number of people", "are those of numbers cut to their bounds"
+SENTENCES = (ADD, MOVED, RAISED, NOT, ZERO, BELOW, TOTAL, TRUE_ZERO, SHOWN, COMPARE, BARE, PEOPLE, CUT)
 
 WHICH: dict[str, tuple[list[Any], dict[str, Any], list[str]]] = {
-    "counts": ([dv.Count("race")], {}, [ADD, ZERO, BELOW]),
-    "two tables": ([dv.Count("race"), dv.Count("sex")], {}, [ADD, ZERO, BELOW, TOTAL]),
-    "moved": ([dv.Count("race"), dv.Count("sex")], {"consistent": True}, [MOVED, ZERO, BELOW]),
-    "raised": ([dv.Count("race")], {"non_negative": True}, [RAISED, ZERO]),
-    "sums": ([dv.Sum("age", (0, 90), by="sex")], {}, [ADD, ZERO, BELOW]),
-    "means": ([dv.Mean("age", (0, 90), by="sex")], {}, [NOT]),
-    "shares": ([dv.Proportion("sex", "f", by="race")], {}, [NOT]),
-    "people": ([dv.People("race")], {"person": "who", "rows_per_person": 2}, [ZERO, BELOW]),
-    "shown": ([dv.Count("race")], {"values": None, "guarantee": "adp=1:1e-6"}, [ADD]),
+    "counts": ([dv.Count("race")], {}, [ADD, ZERO, BELOW, COMPARE]),
+    "two tables": ([dv.Count("race"), dv.Count("sex")], {}, [ADD, ZERO, BELOW, TOTAL, COMPARE]),
+    "moved": ([dv.Count("race"), dv.Count("sex")], {"consistent": True}, [MOVED, ZERO, BELOW, COMPARE]),
+    "raised": ([dv.Count("race")], {"non_negative": True}, [RAISED, ZERO, COMPARE]),
+    "sums": ([dv.Sum("age", (0, 90), by="sex")], {}, [ADD, ZERO, BELOW, COMPARE, CUT]),
+    "means": ([dv.Mean("age", (0, 90), by="sex")], {}, [NOT, TRUE_ZERO, COMPARE, CUT]),
+    "variances": ([dv.Variance("age", (0, 90), by="sex")], {}, [NOT, TRUE_ZERO, COMPARE, CUT]),
+    "shares": ([dv.Proportion("sex", "f", by="race")], {}, [NOT, TRUE_ZERO, COMPARE]),
+    "quantiles": ([dv.Quantiles("age", (0, 90), by="sex")], {}, [NOT, TRUE_ZERO, COMPARE, CUT]),
+    "bare quantiles": ([dv.Quantiles("age", (0, 90), by="sex", intervals=False)], {}, [NOT, TRUE_ZERO, BARE, CUT]),
+    "people": ([dv.People("race")], {"person": "who", "rows_per_person": 2}, [ZERO, BELOW, PEOPLE, COMPARE]),
+    "rows and people": ([dv.Count("race"), dv.People("race")], {"person": "who", "rows_per_person": 2},
+                        [ADD, ZERO, BELOW, PEOPLE, COMPARE]),
+    "filled": ([dv.Mean("age", (5, 90))], {"fill": {"age": 0}}, [NOT, TRUE_ZERO, COMPARE, CUT]),
+    "cut": ([dv.Mean("age", (0, 30))], {"tell_cut": True}, [NOT, TRUE_ZERO, COMPARE, CUT, ZERO, BELOW]),
+    "chosen bounds": ([dv.Mean("age", "auto")], {}, [NOT, TRUE_ZERO, COMPARE, CUT]),
+    "shown": ([dv.Count("race")], {"values": None, "guarantee": "adp=1:1e-6"}, [ADD, SHOWN, COMPARE]),
+    "named": ([dv.Mean("age", (0, 90), by="race")], {"values": None, "guarantee": "adp=4:1e-6"},
+              [NOT, TRUE_ZERO, COMPARE, CUT]),
 }  # fmt: skip
 
 
@@ -111,21 +130,42 @@ def test_each_sentence_is_said_where_it_is_true_and_nowhere_else(people: Any, na
         people, statistics, **({"guarantee": "dp=1", "values": VALUES, "per_row": "person" not in how} | how)
     )
     text = " ".join(said(found))
-    for sentence in (ADD, MOVED, RAISED, NOT, ZERO, BELOW, TOTAL):
+    for sentence in SENTENCES:
         assert (sentence in text) == (sentence in wanted), sentence
+    blank = "there is no number but" in " ".join(found.told)
+    assert blank == (NOT in wanted and BARE not in wanted)
+
+
+def test_what_is_said_of_zeros_fills_and_groups_of_nobody_is_true() -> None:
+    few_of_many = pa.table({"ill": ["yes"] * 2 + ["no"] * 300, "age": pa.array([None] * 302, pa.int64())})
+    shares = [dv.publish(few_of_many, dv.Proportion("ill", "yes"), guarantee="dp=0.5", level=0.5, per_row=True)
+              for _ in range(20)]  # fmt: skip
+    assert any(one.statistics()[0]["value"] == 0 for one in shares), "a share of 0, and the true one is not"
+    (mean,) = dv.publish(few_of_many, dv.Mean("age", (2, 90)), guarantee="dp=1e6", fill={"age": 0}, per_row=True
+                         ).statistics()  # fmt: skip
+    assert mean["value"] == pytest.approx(2, abs=0.01), "what missing numbers count as is cut to the bounds"
+    bare = dv.Quantiles("n", (0, 90), probabilities=(0.5,), intervals=False, by="ill")
+    table = few_of_many.append_column("n", pa.array([7] * 302))
+    how: dict[str, Any] = {"guarantee": "dp=1", "values": {"ill": ["yes", "no", "never"]}, "per_row": True}
+    seen = {one["by"]["ill"]: one for one in dv.publish(table, bare, **how).statistics()}
+    assert seen["never"]["value"] is not None, "a group of nobody has a quantile"
+    assert [seen[name]["low"] for name in seen] == [None] * 5
+    assert "no interval" in repr(dv.publish(table, bare, **how))
 
 
 QUESTIONS: dict[str, tuple[str, str]] = {
     "may I add cells": (r"may be added up|may not be added|cannot be added up",
                         "darf man addieren|kann man nicht addieren|ergeben Gruppen zusammen"),
-    "may I compare groups": ("differ where theirs do not overlap", "unterscheiden"),
-    "is a zero a zero": (r"A 0 does not mean that nobody|there is no number but|that one is missing says nothing",
-                         r"Eine 0 heißt nicht|steht keine Zahl|dass eine fehlt, besagt nichts"),
+    "may I compare groups": ("differ where theirs do not overlap|Whether two groups differ cannot be said",
+                             "unterscheiden"),
+    "is a zero a zero": (r"A 0 does not mean that nobody|of 0 has noise in it|that one is missing says nothing",
+                         r"Eine 0 heißt nicht|dass eine fehlt, besagt nichts"),
     "is a small group visible": ("does not show that there is anybody|a much smaller group",
                                  "dass es jemanden gibt|viel kleinere"),
     "how many people are in a group": ("the table does, between low and high|Neither this page nor the table tells",
                                        "die Tabelle|Weder diese Seite noch"),
-    "how far off": ("all intervals, from low to high, hold at once", "gelten alle Intervalle"),
+    "how far off": ("all intervals, from low to high, hold at once|how far off they are is not told",
+                    "gelten alle Intervalle|Wie weit sie daneben liegen"),
     "what was cut": ("were cut to|of the whole source|of the rows that count", "gekürzt|der ganzen Quelle|die zählen"),
     "who counts": ("Every row is taken to be another person|at most so many rows", "Jede Zeile|so viele Zeilen"),
     "is it a sample": ("nothing about how the source came to be", "nichts darüber"),

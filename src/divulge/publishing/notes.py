@@ -32,8 +32,8 @@ SENTENCES: dict[str, str] = {
         "The bounds of {columns} were not known beforehand: they were chosen from the table, by counts of the numbers "
         "between 0, 1, 2, 5, 10 and so on, with noise. Choosing them takes a part of what is promised.",
     "note_fill":
-        "A row without a number of {columns} counts as if it had {value}: sums, means, variances and quantiles are "
-        "about all rows.",
+        "A row without a number of {columns} counts as if it had {value}, which is cut to the bounds like any other "
+        "number: sums, means, variances and quantiles are about all rows.",
     "note_listed":
         "The values that group were listed beforehand; combinations that nobody has are there as well.",
     "note_taken":

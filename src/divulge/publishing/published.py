@@ -317,7 +317,8 @@ class Published(Record, Shown):
             if row["value"] is None:
                 lines.append(what + NO_INFORMATION)
                 continue
-            lines.append(f"{what}{row['value']:g} ({reached(row['low'])} to {promised(row['high'])})")
+            ends = "no interval" if row["low"] is None else f"{reached(row['low'])} to {promised(row['high'])}"
+            lines.append(f"{what}{row['value']:g} ({ends})")
         if count > 8:
             lines.append(f"  ... and {count - 8:,} more")
         return "\n".join(lines)

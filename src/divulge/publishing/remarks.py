@@ -15,7 +15,7 @@ from divulge.publishing.noising.estimates import draws_of
 from divulge.publishing.noising.noise import each, half_width, ranks_off
 from divulge.publishing.notes import Note
 from divulge.publishing.queries import Plan, Unit
-from divulge.publishing.statistics import Count, Cut, Mean, Numeric, People, Proportion, Statistic, Sum
+from divulge.publishing.statistics import Count, Cut, Mean, Numeric, People, Proportion, Quantiles, Statistic, Sum
 from divulge.releasing.planning.listed import bought, taken
 
 _SURPRISING = 0.05
@@ -61,8 +61,8 @@ def of_fill(column: str, value: float) -> Note:
 
     Examples
     --------
-    >>> of_fill("hours", 0.0).text
-    "A row without a number of 'hours' counts as if it had 0: sums, means, variances and quantiles are about all rows."
+    >>> of_fill("hours", 0.0).text[:56]
+    "A row without a number of 'hours' counts as if it had 0,"
     """
     return Note("note_fill", {"columns": [column], "value": int(value) if value.is_integer() else value})
 
@@ -123,11 +123,16 @@ def notes_of(
     said += [of_fill(column, float(value)) for column, value in sorted(asked.fill.items())]
     said += [Note("note_missing")] if _missing(asked, plan) else []
     said += [Note("note_share")] if any(isinstance(one, Proportion) for one in plan.statistics) else []
-    if any(not isinstance(one, (Count, Cut, People, Sum)) for one in plan.statistics):
+    if any(_can_be_blank(one) for one in plan.statistics):
         said.append(Note("note_blank"))
     said += [Note(f"note_{name}") for name in ("non_negative", "consistent", "whole") if getattr(asked, name)]
     said += [Note("note_independent")] if asked.others == "independent" else []
     return tuple(said)
+
+
+def _can_be_blank(one: Statistic) -> bool:
+    """Say whether a statistic has ends that are known before, which an interval can be as wide as."""
+    return not isinstance(one, (Count, Cut, People, Sum)) and not (isinstance(one, Quantiles) and not one.intervals)
 
 
 def _missing(asked: Any, plan: Plan) -> bool:

@@ -335,7 +335,8 @@ class Quantiles(Numeric):
         A quantile is chosen among the multiples of the step between the bounds.
     probabilities : numbers in (0, 1)
     intervals : bool
-        Spend two thirds of what the quantiles may say on both ends of an interval.
+        Spend two thirds of what the quantiles may say on both ends of an interval. Without, nothing says how far off
+        they are, and a group of nobody has a number as any other.
 
     Examples
     --------

@@ -225,7 +225,9 @@ def _quantiles(one: Statistic, queries: Any, numbers: Any, rows: int | None, sha
     for query, number in zip(queries, numbers, strict=True):
         low, values, high = ((part.reshape(shape) + query.bottom) * float(query.step) for part in number.values)
         step = float(query.step)
-        known = (query.bottom * step, (query.bottom + query.candidates - 1) * step) if query.draws > 1 else _NOWHERE
+        known = (query.bottom * step, (query.bottom + query.candidates - 1) * step)
+        if query.draws == 1:
+            low, high, known = np.full(shape, math.nan), np.full(shape, math.nan), _NOWHERE
         out.append(Estimates(one, query.only, values, low, high, np.full(shape, math.nan), known))
     return out
 

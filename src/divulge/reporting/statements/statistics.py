@@ -236,10 +236,16 @@ def reading(found: Published, voice: Voice) -> list[Text]:
     about = voice.say("stat_level_persons", rows=voice.number(found.protected["at_most"], 0)) if person else voice.say(
         "stat_level_rows"
     )  # fmt: skip
-    said = [voice.say("stat_level", level=_level(found, voice)), about]
+    said = [*([] if _bare(found) else [voice.say("stat_level", level=_level(found, voice)), about])]
     said += [voice.say("stat_level_people")] if "people" in kinds else []
     said += [voice.say("stat_level_cut")] if kinds - {"rows", "people", "keys", "bins"} else []
+    said += [voice.say("stat_level_none")] if any(query.get("draws") == 1 for query in found.queries) else []
     return [*said, voice.say("stat_sample")]
+
+
+def _bare(found: Published) -> bool:
+    """Say whether no number has an interval: quantiles alone, that were asked for without."""
+    return all(query["kind"] in ("keys", "bins") or query.get("draws") == 1 for query in found.queries)
 
 
 def _reading(found: Published, voice: Voice) -> list[Part]:
@@ -260,10 +266,12 @@ def using(found: Published, voice: Voice) -> list[Text]:
     if {"count", "sum"} & kinds:
         names += [f"stat_add_{moved[0]}" if moved and "count" in kinds else "stat_add"]
     names += ["stat_add_not"] if kinds - {"count", "people", "sum", "cut"} else []
-    names += ["stat_compare"]
+    names += ["stat_add_shown"] if shown else []
+    names += ["stat_compare_none" if _bare(found) else "stat_compare"]
     if (counts or kinds & {"sum", "cut"}) and not shown:
         raised = _has(found, "note_non_negative") and counts
         names += ["stat_zero", "stat_not_below" if raised else "stat_below"]
+    names += ["stat_zero_not"] if kinds - {"count", "people", "sum", "cut"} else []
     if len(tables) > 1:
         names += ["stat_totals_agree" if agree else "stat_totals"]
     return list(map(voice.say, names))

@@ -109,15 +109,24 @@ STATISTICS: dict[str, str] = {
     "stat_totals_agree":
         "Counts of rows in tables with common columns add up to the same totals: they were moved for that.",
     "stat_add":
-        "Cells of one table may be added up: low ends add to a low end, high ends to a high end. The standard error of "
-        "a sum of four cells is twice that of one.",
+        "Cells of one table of rows, or of sums, may be added up: low ends add to a low end, high ends to a high end. "
+        "The standard error of a sum of four cells is twice that of one.",
     "stat_add_consistent":
-        "Cells of one table may be added up: low ends add to a low end, high ends to a high end. The standard error of "
-        "a sum of cells does not follow from theirs, as counts were moved together; that of a total is in its own "
-        "table.",
+        "Cells of one table of rows, or of sums, may be added up: low ends add to a low end, high ends to a high end. "
+        "The standard error of a sum of cells does not follow from theirs, as counts were moved together; that of a "
+        "total is in its own table.",
     "stat_add_non_negative":
-        "Cells of one table may be added up: low ends add to a low end, high ends to a high end. Sums of many small "
-        "counts are too large on average, as negative ones were raised to 0.",
+        "Cells of one table of rows, or of sums, may be added up: low ends add to a low end, high ends to a high end. "
+        "Sums of many small counts are too large on average, as negative ones were raised to 0.",
+    "stat_add_shown":
+        "Groups that are not there are in no sum of those that are.",
+    "stat_zero_not":
+        "A mean, variance, share or quantile of 0 has noise in it like any other, and does not mean that the true one "
+        "is 0.",
+    "stat_level_none":
+        "Quantiles were asked for without intervals: how far off they are is not told. A group of nobody has one too, "
+        "which chance chose between the bounds, so that none of them shows that there is anybody.",
+    "stat_compare_none": "Whether two groups differ cannot be said: there are no intervals.",
     "stat_add_not": "Means, variances, shares and quantiles of groups cannot be added up, nor averaged without counts.",
     "stat_compare":
         "As surely as the intervals hold, two groups differ where theirs do not overlap; elsewhere nothing can be "
