@@ -246,6 +246,8 @@ def test_a_preview_says_what_the_estimate_will_say_and_draws_nothing(survey: Pat
         ({"guarantee": "50%"}, "a kind and its number, such as ldp=1"),
         ({"guarantee": "ldp=50%"}, "without percent signs"),
         ({"guarantee": "ldq=1"}, "of a known kind.* Did you mean 'ldp'"),
+        ({"guarantee": "l=2"}, "of a known kind.* distinct-l, entropy-l or recursive-l"),
+        ({"guarantee": "k-anonymity=5"}, "of a known kind.* k=5"),
         ({"purpose": "statistic"}, "Did you mean 'statistics'"),
         ({"prior": dv.Prior({"Catholic": 0.5, "None": 0.5})}, "the number of rows with a value that it lacks is 200"),
         ({"outcomes": "letters"}, "values, sets"),

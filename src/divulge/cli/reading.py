@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -107,7 +107,7 @@ def with_options(command: Callable[..., None], options: dict[str, Any]) -> Calla
     @wraps(command)
     def called(**given: Any) -> None:
         settings = {name: given.pop(name) or None for name in added}
-        with using(tell=note, **settings):
+        with using(tell=cache(note), **settings):
             keep_files_apart(own.parameters, given)
             command(**given)
 
@@ -127,7 +127,7 @@ def telling(command: Any) -> Any:
     invoke = command.invoke
 
     def with_notes(context: Any) -> Any:
-        with using(tell=note):
+        with using(tell=cache(note)):
             return invoke(context)
 
     command.invoke = with_notes

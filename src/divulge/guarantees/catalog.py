@@ -56,15 +56,21 @@ def kind_named(name: Any) -> type[Guarantee]:
     try:
         return KINDS[str(name).strip().lower().replace("_", "-")]
     except KeyError:
-        meant = "" if str(name).strip().lower() in _NO_KIND else did_you_mean(name, KINDS)
-        hint = f"{meant.strip() or _ABOUT_ANSWERS} The kinds are {', '.join(KINDS)}."
+        called = str(name).strip().lower().replace(" ", "-")
+        meant = _CALLED.get(called) or did_you_mean(name, KINDS).strip() or _ABOUT_ANSWERS
+        hint = f"{meant} The kinds are {', '.join(KINDS)}."
         raise DivulgeError.of("guarantee", "be of a known kind", "it", repr(name), hint) from None
 
 
-_NO_KIND = ("epsilon", "eps", "\u03b5")
-"""What people write for the number of a guarantee where its kind belongs."""
-
 _ABOUT_ANSWERS = "ldp=1 is about each answer by itself, dp=1 about statistics of all."
+_DIVERSE = "l-diversity is distinct-l, entropy-l or recursive-l."
+_CALLED = {
+    **dict.fromkeys(("epsilon", "eps", "\u03b5", "differential-privacy"), _ABOUT_ANSWERS),
+    "k-anonymity": "It is k=5.", "l": _DIVERSE, "l-diversity": _DIVERSE, "t-closeness": "It is t=0.2, or ordered-t.",
+    "beta-likeness": "It is beta, or enhanced-beta.", "local-differential-privacy": "It is ldp=1.",
+    "renyi": "It is rdp=ORDER:EPSILON.", "gaussian": "It is gdp=MU.",
+}  # fmt: skip
+"""What people write where the name of a kind belongs, and what they find it under."""
 
 
 def parse(text: str, metric: Metric | None = None) -> Guarantee:
