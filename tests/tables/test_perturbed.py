@@ -196,8 +196,9 @@ def test_the_ledger_has_a_finite_loss_and_knows_the_people_again(tmp_path: Path)
     ({"secret": None}, "`secret` must be named with perturb"),
     ({"perturb": "k=3"}, "about what is said of a person"),
     ({"perturb": "ldp=x"}, "be a number"),
-    ({"rows_per_person": 2}, "left out with perturb"),
     ({"person": "age", "one_answer": True, "known": "sex"}, "left out with perturb"),
+    ({"person": "age", "known": "sex"}, "come with rows_per_person or per_row"),
+    ({"person": "age", "known": "sex", "rows_per_person": 1}, "no less than the rows that a person has"),
     ({"engine": "spark"}, "left out with Spark"),
     ({"guarantees": "k=1000"}, "hold at least where all rows are one group"),
 ])  # fmt: skip
@@ -205,6 +206,30 @@ def test_what_does_not_go_together_is_refused(options: dict[str, Any], message: 
     given: dict[str, Any] = {"known": KNOWN, "secret": "ill", "guarantees": "k=5", "perturb": "ldp=1"} | options
     with pytest.raises(dv.DivulgeError, match=message):
         dv.generalize(pa.table(survey(2)), given.pop("known"), given.pop("secret"), **given)
+
+
+@pytest.mark.parametrize("asked", ["ldp=0.9", "pml=0.6", "lip=0.5"])
+def test_several_rows_of_a_person_share_the_promise(asked: str, tmp_path: Path) -> None:
+    """An attacker with any belief about the answers of all rows of a person, whose groups they know."""
+    table, out = survey(5, 120), tmp_path / "out.csv"
+    who = [f"p{i // 2}" for i in range(120)]
+    found = dv.generalize(pa.table(table | {"who": who}), KNOWN, "ill", out, guarantees="k=4", hierarchies=AGES,
+                          perturb=asked, person="who", rows_per_person=2)  # fmt: skip
+    assert found.perturbed is not None
+    assert found.assessment.k >= 8
+    assert pyarrow.csv.read_csv(out).column_names == [*KNOWN, "ill_perturbed"]
+    assert found.perturbed.protects == {"person": None, "rows_per_person": 2}
+    c = np.array(found.perturbed.matrix_of("ill").channel.exact.matrix, dtype=float)
+    rng, most = np.random.default_rng(3), float(asked.partition("=")[2])
+    both = np.einsum("ay,bz->abyz", c, c)
+    for _ in range(200):
+        prior = rng.dirichlet(np.full(9, rng.choice([0.05, 0.3, 2.0]))).reshape(3, 3)
+        mean = np.einsum("ab,abyz->yz", prior, both)
+        lifts = (both / mean)[prior > 1e-12]
+        assert lifts.max() <= math.exp(most) * (1 + 1e-9)
+        assert lifts.min() >= math.exp(-most) * (1 - 1e-9)
+    said = " ".join((tmp_path / "out.statement.txt").read_text().split())
+    assert "together with what is said of the person" not in said  # of a person's rows in groups nothing is promised
 
 
 def test_what_groups_do_not_keep_is_refused_and_goes_with_groups_alone() -> None:

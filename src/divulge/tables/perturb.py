@@ -56,8 +56,9 @@ def release_of(request: Generalize, table: Source) -> Release:
     """
     path = None if request.ledger is None or table.path is None else str(table.path.resolve())
     named = request.source_name or path
+    whose = {"rows_per_person": request.rows_per_person} if request.rows_per_person else {"per_row": True}
     return Release(
         column=request.secrets, guarantee=request.perturb, prior=f"groups={between_commas(request.columns)}",
-        within=request.guarantees, per_row=True, source_name=named,
+        within=request.guarantees, source_name=named, **whose,
         **{name: getattr(request, name) for name in SAME},
     )  # fmt: skip

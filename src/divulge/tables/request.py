@@ -122,12 +122,17 @@ class Generalize(Request):
         """Refuse what does not go with a perturbed sensitive column."""
         if not self.secrets:
             raise DivulgeError.of("secret", "be named with perturb", "it", "absent")
-        for name in ("one_answer", "rows_per_person"):
-            if getattr(self, name) and not self.per_row:
-                raise DivulgeError.of(
-                    name, "be left out with perturb: a coarser table does not say who", "it", "given",
-                    "coarsen first, then release the column with prior='groups=A,B' (--prior).",
-                )  # fmt: skip
+        if self.one_answer and not self.per_row:
+            raise DivulgeError.of(
+                "one_answer", "be left out with perturb: a coarser table does not say who", "it", "given",
+                "rows_per_person=N (--rows-per-person N) shares the promise among the rows of a person.",
+            )  # fmt: skip
+        if self.person is not None and self.rows_per_person is None and not self.per_row:
+            raise DivulgeError.of(
+                "person", "come with rows_per_person or per_row where perturb is asked", "it", "alone",
+                "rows_per_person=N (--rows-per-person N) shares the promise among the rows of a person, 1 where each "
+                "has one.",
+            )  # fmt: skip
         if self.engine == "spark":
             raise DivulgeError.of("perturb", "be left out with Spark", "it", "given")
 

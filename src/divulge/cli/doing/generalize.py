@@ -95,6 +95,7 @@ def _print(found: Any) -> None:
         group = ", ".join(f"{printable(name)} {named(value)}" for name, value in worst.group.items())
         say(f"largest lift {upper(told.lift)}: {named(worst.value)} in the group {group}")
     if found.perturbed is not None:
-        say(f"largest lift by group and perturbed value together: {upper(found.both)}")
+        of_row = " of one row" if found.rows_per_person > 1 else ""
+        say(f"largest lift by group and perturbed value{of_row} together: {upper(found.both)}")
     if found.minimality is not None:
         say(f"largest lift for somebody who knows the rule: {upper(found.minimality.lift)}")
