@@ -149,6 +149,73 @@ def test_who_reads_the_files_learns_what_the_page_says(client: TestClient, clini
     assert {"keeper.json", "script", "codebook.json"} <= files.keys()
 
 
+def test_each_group_as_fine_as_it_can_be(client: TestClient, clinic: Path, tmp_path: Path) -> None:
+    visit = begun(client, clinic)
+    assert visit.post("coarse", {"k": "5", "local": "1", "suppress": "4"}).status_code == 400
+    assert visit.post("coarse", {"k": "5", "local": "1"}).status_code == 200
+    page = visit.part("coarse/found")
+    found = dv.generalize(clinic, **options(recoding="local"))
+    assert found.local is not None
+    told = cells(page)
+    shown = {name: told[name][0].partition(" /")[0].partition(" – ") for name in found.levels}
+    assert {name: int(one[0]) for name, one in shown.items()} == found.local.finest
+    assert {name: int(one[2] or one[0]) for name, one in shown.items()} == found.levels
+    assert told["groups"][1] == str(found.assessment.groups)
+    assert 'type="range"' not in page
+    (saved,) = re.findall(r"saves more than ([\d.]+) in 100", page)
+    assert 100 * found.local.gap <= float(saved) <= 101 * found.local.gap
+    assert visit.post("coarse/levels", {"level:age": "1"}).status_code == 409
+    assert "Publish now" in visit.post("coarse/chosen").text
+    assert "--recoding local" in html.unescape(visit.part("asked/found"))
+    files = visit.papers(tmp_path)
+    assert Counter(row["illness"] for row in read(files["table"])) == Counter(row["illness"] for row in read(clinic))
+    sizes = Counter((row["age"], row["town"], row["sex"]) for row in read(files["table"]))
+    assert min(sizes.values()) == found.assessment.k >= 5
+    assert "by group" in " ".join(files["statement.txt"].read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("local", ["", "1"])
+def test_answers_are_drawn_for_all_groups_at_once(client: TestClient, clinic: Path, tmp_path: Path, local: str) -> None:
+    """An attacker with the files that went out, and the shares of answers in each group, against what the page says."""
+    visit = begun(client, clinic)
+    for wrong in ("1", "0.5", "many"):
+        assert visit.post("coarse", {"k": "5", "drawn": wrong}).status_code == 400, wrong
+    assert visit.post("coarse", {"k": "5", "drawn": "1,5", "local": local}).status_code == 200
+    told = cells(visit.part("coarse/found"))
+    assert "makes no answer more than 1.5 times as likely" in visit.post("coarse/chosen").text
+    asked = html.unescape(visit.part("asked/found"))
+    assert "--perturb pml=0.405465" in asked
+    files = visit.papers(tmp_path)
+    rows = read(files["table"])
+    assert list(rows[0]) == ["age", "town", "sex", "illness_perturbed"]
+    (ran,) = json.loads(files["receipt.json"].read_text())["mechanisms"]
+    c = {(s, y): Fraction(w, 2 ** ran["bits"]) for s, row in zip(ran["secrets"], ran["weights"], strict=True)
+         for y, w in zip(ran["outcomes"], row, strict=True)}  # fmt: skip
+    how = {"recoding": "local"} if local else {}
+    true = dv.generalize(clinic, **options(**how)).rows.to_pylist()
+    groups: dict[tuple[str, ...], Counter[str]] = {}
+    for row in true:
+        groups.setdefault((row["age"], row["town"], row["sex"]), Counter())[row["illness"]] += 1
+    assert Counter((row["age"], row["town"], row["sex"]) for row in rows) == {g: n.total() for g, n in groups.items()}
+    whole = sum(groups.values(), Counter())
+    beside, both = Fraction(0), Fraction(0)
+    for inside in groups.values():
+        for y in ran["outcomes"]:
+            mean = sum(n * c[s, y] for s, n in inside.items()) / inside.total()
+            for s, n in inside.items():
+                beside = max(beside, c[s, y] / mean)
+                both = max(both, Fraction(n * 600, inside.total() * whole[s]) * c[s, y] / mean)
+    assert 1.2 < beside <= 1.5
+    shown = float(told["the same, by group and drawn answer together"][1])
+    assert both <= shown <= both * Fraction("1.01")
+    assert f"more than {shown:g} times as likely as in the whole table" in words(asked)
+    stays = sum(n * c[s, s] for s, n in whole.items()) / 600
+    assert float(told["rows whose drawn answer is the true one, about, in 100"][1]) == pytest.approx(100 * stays, abs=1)
+    said = " ".join(files["statement.txt"].read_text(encoding="utf-8").split())
+    assert "no true answer more than 1.5 times as likely" in said
+    assert "not differentially private" not in said
+
+
 def test_the_program_of_the_page_makes_the_same_table(
     client: TestClient, clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

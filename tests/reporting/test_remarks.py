@@ -65,6 +65,8 @@ def assumed(folder: Path, told: Callable[[str], object]) -> None:
     for note in dv.preview(table, column="faith", guarantee="ldp=1", prior="noisy=1/2", per_row=True).notes:
         told(note)
     dv.release(table, guarantee="pml=1", protect="size", **more)
+    for secret in ("faith", "size"):
+        dv.generalize(table, "town", secret, guarantees="k=5", perturb="pml=1", per_row=True, warn=told)
     odd = pa.table({"faith": ["a", "b", " a"] * 20 + ["rare"]})
     dv.release(odd, column="faith", guarantee="ldp=1", per_row=True, warn=told)
     beside = dv.preview(table, column="faith", guarantee="ldp=1", keep=["town", "size"], per_row=True).beside

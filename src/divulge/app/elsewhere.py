@@ -27,12 +27,18 @@ def outlook_of_groups(made: Expected) -> dict[str, Any]:
 
     No number holds for groups beside other releases: two tables that share a person can leave one value.
     """
-    found = made.receipt.assessment
+    found, drawn = made.receipt.assessment, made.receipt.perturbed
+    more: dict[str, Any] = {"both": None}
+    if drawn is not None:
+        loss = drawn.guarantees["ldp"]
+        total = loss if made.total is None else max(loss, made.total["guarantees"]["ldp"])
+        more = {"both": float(made.receipt.both), "reported": after(RARE, loss), "all": after(RARE, total),
+                "before": RARE, "beside": None, "alone": 0}  # fmt: skip
     return {
         "own": 0.0, "notes": list(made.private), "groups": found.k, "known": list(found.known),
         "certainty": float(found.certainty), "value": named(found.worst.value),
         "risen": (float(found.worst.before), float(found.worst.after)),
-        "releases": 1 if made.total is None else made.total["releases"],
+        "releases": 1 if made.total is None else made.total["releases"], **more,
     }  # fmt: skip
 
 

@@ -243,6 +243,7 @@ def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[
     else:
         files = {"archive": out.with_suffix(".zip"), **files}
     papers = {kind: str(file) for kind, file in files.items()}
+    done = getattr(done, "perturbed", None) or done  # of a coarser table whose answers were drawn
     column = isinstance(done, Receipt)
     together = _together(done, asked.language) if column else dv.statement(done, asked.language).together
     return {"papers": papers, "together": together, "notes": list(dict.fromkeys(notes))}
@@ -278,7 +279,8 @@ def coarsen(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[s
         if not str(error).startswith("`guarantees` must hold"):
             raise
         kept = False
-        anyhow = {name: value for name, value in options.items() if name not in ("guarantees", "suppress", "levels")}
+        dropped = ("guarantees", "suppress", "levels", "recoding", "perturb")
+        anyhow = {name: value for name, value in options.items() if name not in dropped}
         top = dict.fromkeys(options["known"], MOST_LEVELS)
         found = _at(source, anyhow, options.get("levels") or top)
     choice = found.minimality
@@ -288,7 +290,19 @@ def coarsen(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[s
         "before": _of_groups(before), "after": _of_groups(found.assessment),
         "choice": float(choice.lift) if choice is not None and worse else None,
         "columns": [_levelled(found, name) for name in found.levels],
+        "gap": None if found.local is None else found.local.gap, "drawn": _drawn(found),
     }  # fmt: skip
+
+
+def _drawn(found: Any) -> dict[str, float] | None:
+    """Return what group and drawn answer tell together, and the share of rows that keep their answer on average."""
+    if found.perturbed is None:
+        return None
+    groups, channel = found.assessment.by_group, found.perturbed.matrix_of(found.assessment.secret).channel
+    stays = {s: w[channel.outcomes.index(s)] for s, w in zip(channel.secrets, channel.weights, strict=True)
+             if s in channel.outcomes}  # fmt: skip
+    rows = sum(int(n) * int(stays.get(s, 0)) for s, n in zip(groups.values, groups.totals, strict=True))
+    return {"lift": float(found.both), "stays": rows / groups.rows / 2.0**channel.bits}
 
 
 def _at(source: Any, options: Mapping[str, Any], levels: Mapping[str, int]) -> Any:
@@ -318,8 +332,9 @@ def _levelled(found: Any, name: str) -> dict[str, Any]:
     """Return at which level a column stands, and the values that it then has."""
     values = found.rows.column(name).unique().to_pylist()
     shown = ["" if value is None else str(value) for value in values[:SAMPLED]]
-    return {"name": name, "level": found.levels[name], "height": found.hierarchies[name].height, "values": shown,
-            "more": len(values) > SAMPLED}  # fmt: skip
+    level = found.levels[name]
+    return {"name": name, "level": level, "finest": level if found.local is None else found.local.finest[name],
+            "height": found.hierarchies[name].height, "values": shown, "more": len(values) > SAMPLED}  # fmt: skip
 
 
 MOST_DRAWN = 300

@@ -289,14 +289,14 @@ class _Prepared:
         )  # fmt: skip
 
 
-def expected(request: Release, source: Any) -> Expected:
+def expected(request: Release, source: Any, coarsened: Mapping[str, int] | None = None) -> Expected:
     """Return the receipt as it would be, and what it adds up to by all that the keeper knows; nothing is drawn or
     stays on record.
 
     An estimate of the prior, which would be drawn, is left out, with what it would spend.
     """
     wanted = stand_in(resolved(replace(request, sink=None, receipt=None), source))
-    found = _prepared(source, wanted)
+    found = _prepared(source, wanted, coarsened)
     return looked_at(found.made, found.entry(wanted))
 
 

@@ -37,7 +37,7 @@ from divulge.tables.levels.search import searched
 from divulge.tables.notes import by_choice
 from divulge.tables.order import ranks
 from divulge.tables.papers import places_of, published
-from divulge.tables.perturb import perturbed
+from divulge.tables.perturb import expected_perturbed, perturbed
 from divulge.tables.request import Generalize
 
 
@@ -165,12 +165,11 @@ def carry_out(request: Generalize, source: Any, *, progress: Any, warn: Callable
 
 
 def expected(request: Generalize, source: Any) -> Expected:
-    """Return the coarser table as it would be, and what is on record of its people; nothing is written or stays there.
-
-    Without `perturb`.
-    """
+    """Return the coarser table as it would be, and what is on record of its people; nothing is written or kept."""
     engine = engine_of(source, request.engine)
     found = _coarsened(request, source, _rows_per_person(request, source, engine.source))
+    if request.perturb:
+        return expected_perturbed(request, engine.source, found)
     return looked_at(found, _entry(request, engine, replace(found, person=request.person), None))
 
 

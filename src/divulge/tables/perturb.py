@@ -10,8 +10,9 @@ from divulge.late import late
 from divulge.model.shown import printable_json
 from divulge.releasing.column import Release
 from divulge.releasing.planning.choosing import Chosen
+from divulge.releasing.records.ledger import Expected
 from divulge.releasing.records.receipt import Receipt
-from divulge.releasing.release import released
+from divulge.releasing.release import expected, released
 from divulge.tables.generalization import Generalization
 from divulge.tables.notes import by_choice
 from divulge.tables.papers import as_json
@@ -38,10 +39,20 @@ def perturbed(
         text = json.dumps(kept, ensure_ascii=False, allow_nan=False)
         return written | {"keeper.json": (printable_json(text) + "\n").encode()}
 
-    coarser = {name: level for name, level in found.levels.items() if name not in found.as_they_were}
-    done = released(asked, found.rows, made, progress=progress, warn=warn, coarsened=coarser)
+    done = released(asked, found.rows, made, progress=progress, warn=warn, coarsened=_coarser(found))
     own = None if done.table is None else table.restore(done.table)
     return replace(found, perturbed=done, table=own, papers=done.papers, together=done.together, person=request.person)
+
+
+def expected_perturbed(request: Generalize, table: Source, found: Generalization) -> Expected:
+    """Return the same as it would be, and what it adds up to; nothing is drawn or stays on record."""
+    made = expected(replace(release_of(request, table), sink=None), found.rows, _coarser(found))
+    return replace(made, receipt=replace(found, perturbed=made.receipt))
+
+
+def _coarser(found: Generalization) -> dict[str, int]:
+    """Return the levels of columns that go out otherwise than they were."""
+    return {name: level for name, level in found.levels.items() if name not in found.as_they_were}
 
 
 def release_of(request: Generalize, table: Source) -> Release:

@@ -147,10 +147,14 @@ def named(session: Session, asked: Request) -> str:
     if asked.action == "publish":
         return filled(session.language, "statistics of {1}", known["data"]["name"])
     if asked.action == "generalize":
-        return filled(session.language, "{1}, with coarser known columns", known["data"]["name"])
+        sentence = "{1}, with coarser known columns, “{2}” perturbed" if coarse.current(session)["drawn"] else _COARSER
+        return filled(session.language, sentence, known["data"]["name"], known["secret"])
     keep: tuple[str, ...] = getattr(asked, "keep", None) or ()
     sentence = "“{1}” of {2}, perturbed, beside {3}" if keep else "“{1}” of {2}, perturbed, and no other column"
     return filled(session.language, sentence, ", ".join(perturbed(session)), known["data"]["name"], ", ".join(keep))
+
+
+_COARSER = "{1}, with coarser known columns"
 
 
 async def take_form(pages: Any, request_: Any) -> Any:

@@ -1,5 +1,6 @@
 """Step 3, a whole table: how coarse the known columns go out, and what groups of rows then tell."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -9,8 +10,9 @@ from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.releasing.request import MOST_ROWS
 
-ASKED = {"k": "5", "times": "", "answers": "", "suppress": "0", "rows": "6"}
-"""What is asked of groups at first: rows, factor, answers, share left out in 100, rows of a person at most."""
+ASKED = {"k": "5", "times": "", "answers": "", "suppress": "0", "rows": "6", "local": "", "drawn": ""}
+"""What is asked of groups at first: rows, factor, answers, share left out in 100, rows of a person at most, whether
+levels differ from group to group, and the factor by which what is drawn may raise an answer; without it none is."""
 
 
 def current(session: Session) -> dict[str, Any]:
@@ -33,9 +35,20 @@ def arguments(session: Session) -> dict[str, Any]:
     whose = session.choices.get("whose", {})
     if whose.get("one_answer"):  # nothing is drawn: groups count people by their rows
         whose = {"person": whose["person"], "rows_per_person": int(asked["rows"])}
-    levels = {"levels": asked["levels"]} if asked["levels"] else {}
+    more: dict[str, Any] = {"levels": asked["levels"]} if asked["levels"] else {}
+    more |= {"recoding": "local"} if asked["local"] else {}
+    more |= {"perturb": [f"pml={_log(asked['drawn'])}"]} if asked["drawn"] else {}
     return {"known": known(session), "secret": session.choices["secret"], "guarantees": kept,
-            "suppress": str(Fraction(asked["suppress"]) / 100), **whose, **levels}  # fmt: skip
+            "suppress": str(Fraction(asked["suppress"]) / 100), **whose, **more}  # fmt: skip
+
+
+DIGITS = 6
+"""Decimals of a promise that is made of a factor: rounded down, so that the factor is kept."""
+
+
+def _log(times: str) -> str:
+    """Return the logarithm of a factor, rounded down."""
+    return f"{max(0, math.floor(math.log(float(times)) * 10**DIGITS)) / 10**DIGITS:.{DIGITS}f}"
 
 
 def _ready(pages: Any, request: Any) -> Session:
@@ -77,7 +90,11 @@ async def take(pages: Any, request: Any) -> Any:
             "rows": _whole(
                 form.get("rows") or "6", 1, "Say how many rows of a person count: a whole number, 1 or more."
             ),
+            "local": "1" if form.get("local") else "",
+            "drawn": _number(form.get("drawn"), 1.001, 1e6, "Say how many times as likely: a number above 1."),
         }
+    if asked["local"] and float(asked["suppress"] or 0):
+        raise Refused(400, "Where levels differ from group to group no row loses its known columns: say 0 in 100.")
     session.choices["coarse"] = asked | {"levels": {}}
     return pages.to(session, "coarse#found")
 
@@ -85,6 +102,8 @@ async def take(pages: Any, request: Any) -> Any:
 async def take_moved(pages: Any, request: Any) -> Any:
     """Take the levels as the sliders stand."""
     session = _ready(pages, request)
+    if current(session)["local"]:
+        raise Refused(409, "Levels differ from group to group here: there is none to move.")
     async with request.form(max_fields=MOST_FIELDS) as form:
         levels = {name: str(form.get(f"level:{name}", "")) for name in known(session)}
     if not all(level.isdecimal() and len(level) < 3 for level in levels.values()):

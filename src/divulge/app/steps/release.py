@@ -9,7 +9,7 @@ from typing import Any
 
 from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
-from divulge.app.steps import asked, programs, protect, table
+from divulge.app.steps import asked, coarse, programs, protect, table
 from divulge.app.steps.preview import ready
 from divulge.releasing.column import Release
 
@@ -33,6 +33,7 @@ def show(pages: Any, request: Any) -> Any:
     context: dict[str, Any] = {"formats": asked.FORMATS, "public": PUBLIC, "table": way == "table",
                                "coarse": way == "coarse", "places": way == "places", "many": way == "many",
                                "protect": protect.current(session)["protect"] if way == "protect" else ""}  # fmt: skip
+    context["drawn"] = coarse.current(session)["drawn"] if way == "coarse" else ""
     form = known.get("form", asked.Form())
     context |= {"shown": _shown(session), "others": asked.beside(session), "perturbed": asked.perturbed(session),
                 "kept": form.keep, "budget": form.budget, "people": form.people,

@@ -159,7 +159,7 @@ def statement(
 
         return Statement(language, *statistics.contents(receipt, voice))
     if isinstance(receipt, Generalization):
-        receipt = receipt.receipt
+        receipt = receipt.perturbed or receipt.receipt
     if isinstance(receipt, Mapping):
         from divulge.reporting.statements import groups
 
