@@ -308,7 +308,9 @@ def _carried_out(
     with found.entry(request) as entry:
         made = replace(found.made, together=entry.together, warnings=(*found.made.warnings, *entry.warnings))
         total = made.guarantees if entry.total is None else entry.total["guarantees"]
-        for warning in (*made.warnings, *found.chosen.private, *entry.private, *_beside(found, request, total["ldp"])):
+        # of a table that was coarsened before, the keeper is told what groups and released values say together
+        beside = _beside(found, request, total["ldp"]) if coarsened is None else ()
+        for warning in (*made.warnings, *found.chosen.private, *entry.private, *beside):
             warn(warning)
         engine, plan, outputs = found.engine, found.plan, found.outputs
         return _Run(engine, plan, made, outputs, request.force, progress, entry, found.chosen, papers, warn).publish()
