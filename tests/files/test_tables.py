@@ -632,3 +632,9 @@ def test_columns_that_are_no_table_are_refused_without_a_cell(columns: Any, word
     with pytest.raises(dv.DivulgeError, match=words) as refusal:
         dv.open_table(columns)
     assert "secret" not in str(refusal.value)
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused_in_words() -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(dv.DivulgeError, match=r"a name of its own for each column; 'a' is there twice.*rename"):
+        dv.open_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))

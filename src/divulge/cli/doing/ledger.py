@@ -217,10 +217,25 @@ def _named(source: str | None) -> str | None:
 
 
 def _short(sources: Any) -> dict[str, str]:
-    """Return the names of tables without folders, as far as that tells them apart."""
-    names = {source: name_of(source) for source in sources}
-    several = Counter(names.values())
-    return {source: name if several[name] == 1 else printable(source) for source, name in names.items()}
+    """Return the names of tables, of files with as many of their folders as tell them apart.
+
+    Examples
+    --------
+    >>> _short(["/n/a/t.csv", "/s/a/t.csv", "/s/b/t.csv", "u.csv"]).values()
+    dict_values(['n/a/t.csv', 's/a/t.csv', 'b/t.csv', 'u.csv'])
+    """
+    found = {source: name_of(source) for source in sources}
+    for depth in range(2, MOST_FOLDERS):
+        times = Counter(found.values())
+        for source, name in found.items():
+            if times[name] > 1:
+                parts = Path(source).parts
+                found[source] = printable(str(Path(*parts[-depth:])) if depth < len(parts) else source)
+    return found
+
+
+MOST_FOLDERS = 60
+"""Paths that are alike in more folders than this stand as they are."""
 
 
 def _level(value: Any) -> str:

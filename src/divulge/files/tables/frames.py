@@ -51,7 +51,11 @@ def from_pandas(frame: Any) -> Source:
 
 
 def _refuse_mixed(frame: Any) -> None:
-    """Refuse a column of values of several kinds, which no table on file has."""
+    """Refuse columns of one name, and a column of values of several kinds, which no table on file has."""
+    twice = [str(name) for name in frame.columns[frame.columns.duplicated()]]
+    if twice:
+        raise DivulgeError.of("table", "have a name of its own for each column", repr(twice[0]), "there twice",
+                              "rename one: frame.columns = [...].")  # fmt: skip
     for place, name in enumerate(frame.columns):
         if frame.dtypes.iloc[place].kind == "O":
             _of_one_kind(name, frame.iloc[:, place])
