@@ -142,7 +142,12 @@ def test_every_number_holds_against_who_reads_everything(
         page.locator("#meaning strong").first.wait_for()
         promised = said(page.locator("#meaning").inner_text(), "")
         page.get_by_role("button", name="Next: how").click()
+        page.locator("#after").wait_for()  # what protection costs
+        page.get_by_role("columnheader", name="rows that stay true").wait_for()
+        how = page.locator("main").inner_text()
         page.get_by_role("button", name="Next: preview").click()
+        page.get_by_role("columnheader", name="one simulated estimate").wait_for()
+        preview = page.locator("main").inner_text()
         page.get_by_role("link", name="Next: release").click()
         page.locator("input[name=keep][value=plz]").check()
         page.locator("input[name=budget]").fill("30")
@@ -153,6 +158,9 @@ def test_every_number_holds_against_who_reads_everything(
         before = " ".join(page.locator("#asked").inner_text().split())
         page.get_by_role("button", name="Publish now").click()
         page.get_by_text("Files for the public").wait_for()
+        done = " ".join(page.locator("main").inner_text().split())
+        page.locator("details.over summary").click()  # which says what goes, before anything does
+        page.get_by_text("The files of this visit go with it").wait_for()
         papers: dict[str, Path] = {}
         for link in page.locator("main a[download]").all():
             reference = str(link.get_attribute("href"))
@@ -178,7 +186,11 @@ def test_every_number_holds_against_who_reads_everything(
     losses = [float(done.guarantees["ldp"]) for done in (*earlier, receipt)]
     assert every == pytest.approx(100 / (1 + 99 * math.exp(-sum(losses))), abs=0.11)
     assert all(most[3] <= number for number in promised)
+    _how(how, attacker, receipt)
+    _preview(preview, attacker, receipt, meant)
+    _done(done, attacker, losses)
     _beside(before, attacker, meant, together)
+    _beside(done, attacker, meant, together, _BESIDE_DONE)
     _statement(papers["statement.txt"].read_text(), attacker, receipt)
     _receipt(receipt, earlier, papers["table"], attacker)
     _same_by_command_and_program(shell, papers, path, tmp_path, monkeypatch)
@@ -322,9 +334,79 @@ def _receipt(receipt: dv.Receipt, earlier: list[dv.Receipt], table: Path, attack
     assert all(sum(map(int, row)) == 2 ** known["mechanisms"][0]["bits"] for row in known["mechanisms"][0]["weights"])
 
 
-def _beside(before: str, attacker: Attacker, meant: pa.Table, together: slice) -> None:
+def _row(page: str, name: str) -> list[str]:
+    """Return the cells of the row of a table that begins so."""
+    return re.findall(rf"^{name}\t(.*)$", page, re.MULTILINE)[0].split("\t")
+
+
+def _off(own: float, values: int) -> float:
+    """Return how far the share of an answer is off, in one standard deviation at most, of people with `VISITS` rows."""
+    lie = (1 - own) / (values - 1)
+    worst = max(own * (1 - own), lie * (1 - lie))
+    return 100 * (worst / PEOPLE) ** 0.5 / (own - lie)
+
+
+def _how(page: str, attacker: Attacker, receipt: dv.Receipt) -> None:
+    """Rows that stay true by the law; how far estimates are off by its variance, at every level that is offered."""
+    law = drawn_by(receipt).exact.matrix
+    own, n = float(max(map(max, law))), len(law)
+    for way in ("best for counting", "best for single rows", "most informative", "a known classic"):
+        stays, off, *_ = _row(page, way)
+        assert float(stays.split()[0]) == pytest.approx(100 * own, abs=0.1)
+        assert 2 * _off(own, n) < float(re.findall(r"[\d.]+", off)[0]) < 5 * _off(own, n)
+    offered = re.findall(r"at most ([\d.]+) in 100: ± ([\d.]+)", page)
+    assert len(offered) > 5
+    for after, off in offered:
+        ratio = float(after) * 99 / (100 - float(after))
+        spread = _off(ratio / (ratio + n - 1), n)
+        assert min(2 * spread, 95) < float(off) < 5 * spread
+
+
+def _preview(page: str, attacker: Attacker, receipt: dv.Receipt, meant: pa.Table) -> None:
+    """How many rows stay, what the best guesser gains, and true shares; a simulated estimate lies in its bounds."""
+    channel = drawn_by(receipt).exact
+    law, n, rows = channel.matrix, len(channel.matrix), meant[NAME].to_pylist()
+    own = [law[i][[*map(str, channel.outcomes)].index(x)] for i, x in enumerate(map(str, channel.secrets))]
+    (stay,) = re.findall(r"true for ([\d.]+) in 100 rows, on average", page)
+    assert float(stay) == pytest.approx(float(100 * sum(own) / n), abs=0.1)
+    gain = max(n * max(column) / sum(column) for column in zip(*law, strict=True))
+    (times,) = re.findall(r"right ([\d.]+) times as often", page)
+    assert 0 <= float(times) - gain < 0.01
+    for i, value in enumerate(map(str, channel.secrets)):
+        now, estimate, between, stays, _ = _row(page, value)
+        assert float(now.split()[0]) == pytest.approx(100 * rows.count(value) / len(rows), abs=0.06)
+        low, high = map(float, re.findall(r"[\d.]+", between))
+        assert low <= max(0.0, min(float(estimate), 100.0)) <= high
+        assert float(stays.split()[0]) == pytest.approx(float(100 * own[i]), abs=0.1)
+    below = any(float(_row(page, value)[1]) < 0 for value in map(str, channel.secrets))
+    assert ("An estimate below 0 is no mistake" in page) is below
+
+
+def _done(page: str, attacker: Attacker, losses: list[float]) -> None:
+    """The two chances on the last page: nobody ends above or below them who reads all releases."""
+    before, high, low = (float(one) for one in re.findall(
+        r"4 releases in all: before ([\d.]+) in 100, .*?at most ([\d.]+) and at least ([\d.]+) in 100", page
+    )[0])  # fmt: skip
+    start = Fraction(int(before), 100)
+    every = slice(0, 4)
+    for i in range(PEOPLE):
+        likely = attacker.likelihood(i, every)
+        for value in attacker.values:
+            assert attacker.worst(i, value, start, every) <= high
+            most = max(likely[x] for x in attacker.values if x != value)
+            assert low <= 100 * start * likely[value] / (start * likely[value] + (1 - start) * most)
+    factor = math.exp(sum(losses))
+    assert high == pytest.approx(100 * factor / (factor + 99), abs=0.11)
+    assert low == pytest.approx(100 / (1 + 99 * factor), rel=0.02)
+
+
+_BESIDE = r"alike in .*? with up to ([\d.]+) in 100 before, and with at most ([\d.]+) in 100"
+_BESIDE_DONE = r"how frequent it is there holds it with up to ([\d.]+) in 100 before, and with at most ([\d.]+) "
+
+
+def _beside(before: str, attacker: Attacker, meant: pa.Table, together: slice, words: str = _BESIDE) -> None:
     """Who knows how frequent answers are among people alike in what went out holds no more than was said."""
-    known = re.findall(r"alike in .*? with up to ([\d.]+) in 100 before, and with at most ([\d.]+) in 100", before)
+    known = re.findall(words, before)
     ((low, high),) = known
     people = meant.slice(0, PEOPLE).to_pylist()
     for plz in ("01067", "04109"):
