@@ -60,10 +60,10 @@ def rows_of(page: str) -> dict[str, list[str]]:
 def test_ways_are_those_of_the_library_and_the_marked_one_is_its_choice(client: TestClient, visits: Path) -> None:
     page = begun(client, visits, answers="typed", typed="\n".join(PAGES)).part("many/found")
     chosen = dv.protocols.choose(151, f"ldp={float(many.level('20'))!r}", n=3000)
-    assert set(rows_of(page)) == {one.protocol.name for one in chosen if one.drawn}
+    assert set(rows_of(page)) == {one.protocol.name for one in chosen if one.compact}
     assert re.findall(r'value="([\w-]+)" checked', page) == [chosen.best.protocol.name]
     for one in chosen:
-        if one.drawn:
+        if one.compact:
             rare, any_, bits, told = rows_of(page)[one.protocol.name]
             assert int(bits.replace(",", "")) == -int(-one.bits // 1)
             assert float(told) >= one.information.upper / 0.6932

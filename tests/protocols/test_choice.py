@@ -74,8 +74,8 @@ def test_what_is_chosen_and_why() -> None:
     assert P.choose(2, "ldp=1").best.protocol.name == "randomized-response"
     assert all(row.reason for row in found)
     assert "more than 20" in next(row.reason for row in P.choose(10**6, "ldp=1", bits=20) if row.bits > 20)
-    assert not any(row is found.best for row in found if not row.drawn)
-    subsets = next(row.protocol for row in P.choose(100, "ldp=1") if not row.drawn)
+    assert not any(row is found.best for row in found if not row.compact)
+    subsets = next(row.protocol for row in P.choose(100, "ldp=1") if not row.compact)
     assert subsets.variance(F(1, 100)) <= (1 + 1e-12) * min(
         P.subset_selection(100, 1.0, size=d).variance(F(1, 100)) for d in range(1, 100)
     )

@@ -216,7 +216,6 @@ def test_the_statement_answers_without_a_matrix() -> None:
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"protocol": "huffman"}, "must be one of"),
-    ({"protocol": "subset-selection"}, "must be one of"),
     ({"protocol": "hadamard"}, "list the answers"),
     ({"guarantee": ()}, "there is neither"),
     ({"guarantee": "ldp=0"}, "room for a report"),

@@ -16,7 +16,7 @@ from divulge.releasing.reports.reports import Reports
 
 P = dv.protocols
 LISTED = [P.randomized_response, P.hadamard, P.projective]
-DRAWN = [*LISTED, P.unary, P.local_hashing]
+DRAWN = [*LISTED, P.unary, P.local_hashing, P.subset_selection]
 NEVER = 1e-9
 """How often a test by chance may fail that is right."""
 
@@ -32,6 +32,22 @@ def test_reports_have_the_law_of_the_matrix_and_of_no_other(make) -> None:
     assert ((found - rows) ** 2 / rows).sum() < stats.chi2.ppf(1 - NEVER, freedom)
     other = make(6, 1.3).channel().floats * 20_000
     assert ((found - other) ** 2 / other).sum() > stats.chi2.ppf(1 - NEVER, freedom)
+
+
+@pytest.mark.parametrize(("size", "chosen"), [(2, 1), (4, 2), (5, 4), (6, 3), (9, 2)])
+def test_sets_have_the_law_of_the_matrix_and_of_no_other(size: int, chosen: int) -> None:
+    protocol, times = P.subset_selection(size, 1.2, size=chosen), 20_000
+    _, _, members = protocol.sets.listed()
+    x = np.repeat(np.arange(size), times)
+    reports = protocol.report(x).reports
+    bits = np.unpackbits(reports, axis=1, count=size).astype(bool) if chosen > 1 else np.eye(size, dtype=bool)[reports]
+    places = {one.tobytes(): i for i, one in enumerate(members)}
+    found = np.zeros((size, len(members)))
+    np.add.at(found, (x, [places[one.tobytes()] for one in bits]), 1)
+    freedom = found.size - size
+    for epsilon, right in ((1.2, True), (1.5, False)):
+        rows = P.subset_selection(size, epsilon, size=chosen).channel().floats * times
+        assert (((found - rows) ** 2 / rows).sum() < stats.chi2.ppf(1 - NEVER, freedom)) == right
 
 
 @pytest.mark.parametrize("make", DRAWN)
@@ -53,7 +69,7 @@ def test_counting_by_transform_is_counting_by_sets(make) -> None:
     if protocol.name == "local-hashing":
         buckets = [buckets_of(reports.seeds, np.full(300, v, dtype=np.uint64), 8) for v in range(23)]
         want = [int((b == reports.reports).sum()) for b in buckets]
-    elif isinstance(protocol.sets, Independent):
+    elif isinstance(protocol.sets, Independent) or protocol.name == "subset-selection":
         want = np.unpackbits(reports.reports, axis=1, count=23).sum(axis=0).tolist()
     else:
         _, _, members = protocol.sets.listed()
@@ -158,7 +174,10 @@ def test_foreign_reports_are_refused() -> None:
         with pytest.raises(dv.DivulgeError):
             protocol.report(wrong)
     with pytest.raises(dv.DivulgeError, match="projective is as good"):
-        P.subset_selection(50, 1.0).report([1])
+        P.subset_selection(2**31, 1.0).report(range(5))
+    pairs = P.subset_selection(3, 0.1, size=2)
+    with pytest.raises(dv.DivulgeError, match="the number of others is 3"):  # of 1, 3 and no values; of 2
+        Reports(pairs, np.array([[128], [224], [0], [96]], dtype=np.uint8), np.empty((4, 0), np.uint64))
     with pytest.raises(dv.DivulgeError, match="local_hashing leaks the same"):
         P.unary(2**31, 1.0).report(range(5))
     for wrong in ({"top": 0}, {"confidence": 1.0}, {"confidence": float("nan")}):

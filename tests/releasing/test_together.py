@@ -195,8 +195,8 @@ def test_what_is_no_report_is_refused() -> None:
     beginnings = dv.release(rows(60), column=["url", "code"], mechanism=prefixes)
     with pytest.raises(DivulgeError, match="reports of whole values"):
         dv.estimate_frequencies(beginnings.table, beginnings, column=("url", "code"))
-    for wrong, said in ((P.subset_selection(URLS, 1.0), "draw reports"), (P.hadamard(URLS[1:], 1.0), "only secrets")):
-        with pytest.raises(DivulgeError, match=said):
+    for wrong in (P.subset_selection(URLS[1:], 1.0), P.hadamard(URLS[1:], 1.0)):
+        with pytest.raises(DivulgeError, match="only secrets"):
             dv.release(rows(60), column="url", mechanism=wrong)
     with pytest.raises(DivulgeError, match="for several columns"):
         dv.release(rows(60), column=["url", "code"], mechanism=P.hadamard(URLS, 1.0))

@@ -119,7 +119,7 @@ def choices_of_protocols(rng: np.random.Generator) -> None:
     assert found.with_prior
     assert found.guarantee.startswith("alip")
     assert found.n == n
-    assert found.best.error <= 1.05 * min(row.error for row in found if row.drawn)
+    assert found.best.error <= 1.05 * min(row.error for row in found if row.compact)
     for row in found:
         for ratio in (row.protocol.ratio, row.protocol.ratio * Fraction(1_000_001, 1_000_000)):
             rows = replace(row.protocol, ratio=ratio).channel().matrix

@@ -394,7 +394,7 @@ def reports(
     share = dv.LDP(level / times * (1 - 2**-40))
     size = listed or max(2, values)
     compared = dv.protocols.choose(size, share, n=max(1, rows))
-    ways = [_way(column, one.protocol, rows, "" if listed else "list") for one in compared if one.drawn]
+    ways = [_way(column, one.protocol, rows, "" if listed else "list") for one in compared if one.compact]
     ways += [_way(column, fitted(name, None, [share]), rows, why)
              for name, why in (("local-hashing", ""), ("prefix-extension", "once" * once)) if not listed]  # fmt: skip
     ways = [one for one in ways if one["name"] != "local-hashing" or listed or not one["why"]]

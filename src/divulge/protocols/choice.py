@@ -95,9 +95,9 @@ class Option:
     reason: str = ""
 
     @property
-    def drawn(self) -> bool:
-        """Whether `report` draws it: all but subset selection, whose reports are sets."""
-        return _drawn(self.protocol)
+    def compact(self) -> bool:
+        """Whether reports go out in about as many bits as are counted: all but subset selection, a bit for a value."""
+        return _compact(self.protocol)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -265,6 +265,8 @@ def fitted(
         if allowed.limits.capacity < math.inf:
             raise DivulgeError.of("guarantee", "be about odds or beliefs where any text goes through", "it", said)
         made = _largest(allowed, _maker_of_text(name, lengths))
+    elif name == "subset-selection":
+        made = _best_subsets(values, allowed)
     elif name == "auto":
         rows = [_option(protocol, None, 1) for protocol in _fitted(values, allowed, said)]
         made = _judged(rows, None)[1].protocol
@@ -363,7 +365,7 @@ def _log_below(ratio: Fraction) -> float:
 
 
 def _makers(labels: Labels) -> dict[str, Callable[[float, Any], Protocol]]:
-    """Return what makes each protocol that is drawn, of a level and of one whose sets it takes over."""
+    """Return what makes each protocol but subset selection, of a level and of one whose sets it takes over."""
     return {
         "randomized-response": lambda e, _: randomized_response(labels, e),
         "symmetric-unary": lambda e, _: unary(labels, e, symmetric=True),
@@ -378,13 +380,13 @@ def _fitted(labels: Labels, allowed: _Allowed, promised: str) -> list[Protocol]:
     """Return each protocol at the largest level that keeps the guarantee."""
     first, *others = (_largest(allowed, make) for make in _makers(labels).values())
     found = [one for one in (first, _best_subsets(labels, allowed), *others) if one is not None]
-    if not any(map(_drawn, found)):
+    if not any(map(_compact, found)):
         raise DivulgeError.of("guarantee", "leave room for a report", "it", promised,
                               "at this level no protocol says anything that could be estimated.")  # fmt: skip
     return found
 
 
-def _drawn(protocol: Protocol) -> bool:
+def _compact(protocol: Protocol) -> bool:
     return protocol.name != "subset-selection"
 
 
@@ -455,9 +457,9 @@ def _option(protocol: Protocol, prior: Prior | None, n: int) -> Option:
 
 def _judged(rows: list[Option], bits: float | None) -> tuple[list[Option], Option]:
     """Return the options with their reasons, and the best of those that can be had."""
-    possible = [row for row in rows if row.drawn and (bits is None or row.bits <= bits)]
+    possible = [row for row in rows if row.compact and (bits is None or row.bits <= bits)]
     if not possible:
-        shortest = min((row for row in rows if row.drawn), key=lambda row: row.bits)
+        shortest = min((row for row in rows if row.compact), key=lambda row: row.bits)
         raise DivulgeError.of("bits", "leave room for a report", "the fewest",
                               f"{shortest.bits:.6g}, of {shortest.protocol.name}")  # fmt: skip
     least = min(row.error for row in possible)
@@ -469,8 +471,8 @@ def _judged(rows: list[Option], bits: float | None) -> tuple[list[Option], Optio
         if row is best:
             against.append(f"{most_exact}, and the shortest reports of those so exact")
         else:
-            if not row.drawn:
-                against.append("reports are sets, which are not drawn here")
+            if not row.compact:
+                against.append("reports are sets, which go out as a bit for each value")
             if bits is not None and row.bits > bits:
                 against.append(f"reports of {row.bits:.4g} bits, more than {bits:g}")
             if row.error > best.error * (1 + 1e-9):

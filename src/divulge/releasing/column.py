@@ -23,7 +23,7 @@ from divulge.releasing.request import Place, Request
 OUTCOMES = ("values", "sets")
 """What outcomes are: one for each value and called after it, or sets of values, called after all that they raise."""
 
-PROTOCOLS = ("auto", *(name for name in NAMES if name != "subset-selection"))
+PROTOCOLS = ("auto", *NAMES)
 """The frequency protocols that draw reports, and "auto" for the one to take."""
 
 Names = str | Sequence[str]
@@ -80,7 +80,7 @@ class Release(Request):
         Option(
             "A frequency protocol, for columns of many values: auto, local-hashing (any text, without --values), "
             "prefix-extension (finds frequent texts without a list), hadamard, projective, randomized-response, "
-            "optimized-unary, symmetric-unary; of several columns one each: auto,auto.",
+            "optimized-unary, symmetric-unary, subset-selection; of several columns one each: auto,auto.",
             metavar="NAME",
         ),
     ] = None

@@ -59,9 +59,6 @@ def oracle_for(choice: Release) -> FrequencyOracle:
 
 def oracle_given(column: str, protocol: Protocol, assumed: Assumed) -> FrequencyOracle:
     """Return a protocol that was made beforehand on its column."""
-    if protocol.name == "subset-selection":
-        raise DivulgeError.of("mechanism", "draw reports", "it", "subset-selection, whose reports are sets",
-                              "projective is as good, and its reports have log2 K bits.")  # fmt: skip
     known = assumed if protocol.of_text else assumed.aligned(protocol.values, "the protocol")
     return FrequencyOracle.of((column,), protocol, known, secrets.token_bytes(KEY) if protocol.of_text else b"")
 

@@ -11,6 +11,7 @@ from divulge.model.entries import scalar
 from divulge.model.labels import Labels, alphabet, is_default, key_of, labels_at
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets import geometry
+from divulge.protocols.sets.ordered import Subsets
 from divulge.protocols.sets.prefixes import Prefixes
 from divulge.protocols.sets.transformed import HadamardRows, Hyperplanes, Transformed
 from divulge.releasing.estimating.estimate import Frequencies
@@ -191,7 +192,10 @@ def refuse_foreign(protocol: Protocol, reports: np.ndarray, seeds: np.ndarray) -
         raise DivulgeError.of("reports", f"be those of {protocol.name}", "their shape", f"{reports.shape}")
     if bits:
         tail = 8 * width - protocol.size  # bits that stand for no value
-        wrong = int((reports[:, -1] & ((1 << tail) - 1)).astype(bool).sum()) if len(reports) else 0
+        outside = (reports[:, -1] & ((1 << tail) - 1)).astype(bool) if len(reports) else np.zeros(0, dtype=bool)
+        if isinstance(sets, Subsets) and len(reports):
+            outside |= np.bitwise_count(reports.astype(np.uint8)).sum(axis=1, dtype=np.int64) != sets.chosen
+        wrong = int(outside.sum())
     else:
         outside = (reports < 0) | (reports >= outcomes(protocol))
         if isinstance(sets, Prefixes):

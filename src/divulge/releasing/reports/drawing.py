@@ -16,27 +16,24 @@ from divulge.releasing.drawing.sampling import cores
 from divulge.releasing.reports.hashing import SEED, buckets_of
 
 MOST_BITS = 1 << 33
-"""Bits of all reports of unary encoding together: a gigabyte."""
+"""Bits of all reports of unary encoding, or of sets, together: a gigabyte."""
 
 DRAWN = 1 << 16
 """Reports that are drawn at a time."""
 
 
 def drawn(protocol: TwoLevel, codes: np.ndarray, threads: int | None = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return (reports, seeds): int64 reports, of unary encoding bits packed into bytes; seeds of hashes, else none.
+    """Return (reports, seeds): int64, or packed bits of unary encoding and of sets; seeds of hashes, else none.
 
     Of prefixes `codes` has a column for each length, and the last word of a seed is the length that was drawn.
     Without a number of `threads` there are as many as processors; each has a fresh key.
     """
-    if isinstance(protocol.sets, Subsets) and protocol.sets.chosen > 1:
-        raise DivulgeError.of(
-            "protocol", "have reports of some bits to be drawn", "it", "subset-selection, whose reports are sets",
-            "projective is as good, and its reports have log2 K bits.",
-        )  # fmt: skip
-    if protocol.name.endswith("unary") and len(codes) * protocol.size > MOST_BITS:
+    subsets = isinstance(protocol.sets, Subsets) and protocol.sets.chosen > 1
+    if (subsets or protocol.name.endswith("unary")) and len(codes) * protocol.size > MOST_BITS:
         raise DivulgeError.of(
             "protocol", f"have at most {MOST_BITS:,} bits in all reports", "their number",
             f"{len(codes) * protocol.size:,}",
+            "projective is as good, and its reports have log2 K bits." if subsets else
             "local_hashing leaks the same and has a variance that is as small; its reports have 194 bits.",
         )  # fmt: skip
     starts = range(0, max(len(codes), 1), DRAWN)
@@ -70,6 +67,8 @@ def _part(protocol: TwoLevel, codes: np.ndarray, chance: Chance) -> tuple[np.nda
         return _unary(protocol, sets, codes, chance), none
     own = chance.bernoulli(protocol.p_star, rows)
     x = codes.astype(np.int64)
+    if isinstance(sets, Subsets) and sets.chosen > 1:
+        return _subsets(sets, codes.astype(np.int64), own, chance), none
     if isinstance(sets, Subsets):
         other = chance.uniform(sets.size - 1, rows)
         return np.where(own, x, other + (other >= x)), none
@@ -120,6 +119,30 @@ def _hashed(protocol: TwoLevel, codes: np.ndarray, chance: Chance) -> tuple[np.n
     bucket = buckets_of(seeds, codes.astype(np.uint64), g)
     other = chance.uniform(g - 1, rows)
     return np.where(chance.bernoulli(protocol.p_star, rows), bucket, other + (other >= bucket)), seeds
+
+
+def _subsets(sets: Subsets, codes: np.ndarray, own: np.ndarray, chance: Chance) -> np.ndarray:
+    """Return sets of d values as packed bits: the own value and d - 1 others where `own`, else d others, all alike.
+
+    Others are drawn among the first K - 1 places by Floyd's algorithm (Bentley, Floyd, 1987), all rows side by side: at
+    step j a place up to j is taken, or j itself where it is taken already. The last place stands for the own value,
+    with which it changes places.
+    """
+    k, d = sets.size, sets.chosen
+    step = max(1, (1 << 22) // k)
+    packed: list[np.ndarray] = []
+    for start in range(0, len(codes), step):
+        x, mine = codes[start : start + step], own[start : start + step]
+        rows = np.arange(len(x))
+        bits = np.zeros((len(x), k), dtype=bool)
+        bits[rows, chance.uniform(k - d, len(x))] = ~mine  # the step that one who needs d - 1 leaves out
+        for j in range(k - d, k - 1):
+            place = chance.uniform(j + 1, len(x))
+            bits[rows, np.where(bits[rows, place], j, place)] = True
+        bits[rows, k - 1] = bits[rows, x]
+        bits[rows, x] = mine
+        packed.append(np.packbits(bits, axis=1))
+    return np.concatenate(packed) if packed else np.empty((0, -(-k // 8)), dtype=np.uint8)
 
 
 def _unary(protocol: TwoLevel, sets: Independent, codes: np.ndarray, chance: Chance) -> np.ndarray:

@@ -11,6 +11,7 @@ from divulge.extras import require
 from divulge.files.tables.buffers import as_numbers
 from divulge.model.labels import text_of
 from divulge.protocols.protocol import Protocol
+from divulge.protocols.sets.ordered import Subsets
 from divulge.protocols.sets.prefixes import Prefixes, written
 from divulge.releasing.drawing.coding import DRAWN, MISSING, Coded, Encoded, Secrets
 from divulge.releasing.estimating.contingency import merged_by, packed
@@ -102,7 +103,7 @@ def _together(columns: Sequence[Encoded], null_as: Any) -> Encoded:
 
 def is_bits(protocol: Protocol) -> bool:
     """Say whether a report is a bit for each value."""
-    return protocol.name.endswith("unary")
+    return protocol.name.endswith("unary") or (isinstance(protocol.sets, Subsets) and protocol.sets.chosen > 1)
 
 
 def report_columns(protocol: Protocol, name: str) -> list[str]:
