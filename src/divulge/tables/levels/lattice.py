@@ -80,6 +80,8 @@ class Lattice:
 
     def __post_init__(self) -> None:
         self._kept[(0,) * len(self.names)] = self.base
+        self._nodes = np.zeros((1, len(self.names)), dtype=np.int8)  # those that are kept, and their cells
+        self._cells = np.array([len(self.base.cell_rows)])
 
     @property
     def heights(self) -> tuple[int, ...]:
@@ -95,15 +97,18 @@ class Lattice:
         """Return the groups at a node, rolled up from the smallest table below that is kept."""
         if node in self._kept:
             return self._kept[node]
-        below = [one for one in self._kept if all(a <= b for a, b in zip(one, node, strict=True))]
-        start = min(below, key=lambda one: (len(self._kept[one].cell_rows), one))
+        (below,) = np.nonzero((self._nodes <= np.array(node, dtype=np.int8)).all(axis=1))
+        smallest = below[self._cells[below] == self._cells[below].min()]
+        start = min(tuple(one) for one in self._nodes[smallest].tolist())
         found = self._rolled(self._kept[start], start, node)
         self.visited += 1
-        if sum(len(one.cell_rows) for one in self._kept.values()) + len(found.cell_rows) > MOST_KEPT:
-            largest = max(list(self._kept)[1:], key=lambda one: len(self._kept[one].cell_rows), default=None)
-            if largest is not None:
-                del self._kept[largest]
+        if self._cells.sum() + len(found.cell_rows) > MOST_KEPT and len(self._cells) > 1:
+            largest = 1 + int(self._cells[1:].argmax())
+            del self._kept[tuple(self._nodes[largest].tolist())]
+            self._nodes, self._cells = np.delete(self._nodes, largest, axis=0), np.delete(self._cells, largest)
         self._kept[node] = found
+        self._nodes = np.vstack([self._nodes, np.array(node, dtype=np.int8)])
+        self._cells = np.append(self._cells, len(found.cell_rows))
         return found
 
     def _rolled(self, groups: Groups, start: Node, node: Node) -> Groups:
@@ -112,7 +117,11 @@ class Lattice:
             code if low == high else column.step(low, high)[code] for column, low, high, code in steps
         ])  # fmt: skip
         labels = tuple(column.labels[level] for column, level in zip(self.columns, node, strict=True))
-        first, where, _ = merged_by(packed(list(codes.T), list(map(len, labels))), groups.sizes)
+        first, where, sizes = merged_by(packed(list(codes.T), list(map(len, labels))), groups.sizes)
+        if len(groups.values) == 1:  # a group is one cell
+            cells = np.arange(len(first))
+            return Groups(groups.known, groups.secret, labels, groups.values, codes[first], cells,
+                          np.zeros_like(cells), sizes)  # fmt: skip
         group = where[groups.cell_group]
         cell, _, rows = merged_by(
             packed([group, groups.cell_value], [len(first), len(groups.values)]), groups.cell_rows
