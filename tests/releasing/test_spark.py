@@ -90,6 +90,27 @@ def test_counts_are_those_of_the_local_engine(spark: Any, folder: Path, tmp_path
     assert here.missing == there.missing == (1, 2)
 
 
+def test_whole_tables_are_those_of_the_local_engine(spark: Any, folder: Path) -> None:
+    """By one argument for a path, and for a frame without; also coarsened."""
+    frame = spark.read.parquet(str(folder))
+    here = dv.assess(folder, "age", "region")
+    for there in (dv.assess(folder, "age", "region", engine="spark"), dv.assess(frame, "age", "region")):
+        assert there.measures() == here.measures()
+        assert there.worst == here.worst
+        assert [one.to_dict() for one in there.columns] == [one.to_dict() for one in here.columns]
+    asked: dict[str, Any] = {"guarantees": ["k=1000", "lift=21/20"], "per_row": True}
+    own, found = dv.generalize(folder, "age", "region", **asked), dv.generalize(frame, "age", "region", **asked)
+    assert found.levels == own.levels
+    assert found.loss == own.loss
+    assert found.assessment.measures() == own.assessment.measures()
+    assert sorted(map(str, found.table.to_pylist())) == sorted(map(str, own.rows.to_pylist()))
+    line = ["assess", str(folder), "--known", "age", "--secret", "region", "--engine", "spark", "--claim", "k=1000"]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 1, done.output
+    with pytest.raises(dv.DivulgeError, match="`known` must be given with Spark"):
+        dv.assess(frame, secret="region")
+
+
 def test_estimates_and_audits_are_those_of_the_local_engine(
     spark: Any, people: pa.Table, mechanism: dv.Channel, tmp_path: Path
 ) -> None:
