@@ -1,5 +1,6 @@
 """A table of statistics by the forms: every kind, what is refused, numbers of the library, and programs that run."""
 
+import csv
 import html
 import json
 import random
@@ -201,6 +202,9 @@ def test_command_script_and_notebook_publish_by_the_same_mechanism(
         ({"kind": "quantiles", "column": "age", "low": "0", "high": "90", "at": "x"}, "such as 0.25"),
         ({"kind": "sum", "column": "age", "low": "0", "high": "90", "step": "7"}, "whole multiples of the step"),
         ({"kind": "share", "column": "sex", "value": " "}, "of which value"),
+        ({"kind": "quantiles", "column": "age", "auto": "1", "at": "0.5"}, "bounds that you know"),
+        ({"kind": "mean", "column": "age", "low": "0", "high": "90", "fill": "x"}, "as which number"),
+        ({"kind": "mean", "column": "age", "low": "0", "high": "90", "fill": "0,5"}, "a whole number of steps"),
         ({"kind": "magic"}, "Choose what to publish"),
         ({"kind": "count", "of": ["illness"]}, "asked for already"),
     ],
@@ -260,3 +264,40 @@ def test_what_protection_costs_and_accuracy_first(client: TestClient, clinic: Pa
     chosen = min(float(after) for after, off in points if float(off) <= 5)
     assert f'value="{chosen}" selected' in visit.part("tablecost/found")
     assert visit.post("table/level", {"off": "0.00001"}).status_code == 400
+
+
+@pytest.fixture
+def gaps(tmp_path: Path) -> Path:
+    """Every tenth person has no age, which is what one of the options counts them as."""
+    lines = ["illness,age", *(f"{'none' if i % 3 else 'flu'},{'' if i % 10 == 0 else 20 + i % 40}" for i in range(600))]
+    path = tmp_path / "gaps.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_bounds_that_noise_chooses_and_missing_numbers_that_count(
+    client: TestClient, gaps: Path, tmp_path: Path
+) -> None:
+    visit = begun(client, gaps)
+    for kind in ("mean", "sum"):
+        page = visit.post("table/add", {"kind": kind, "column": "age", "auto": "1", "fill": "0"})
+        assert page.status_code == 200, words(page.text)
+    assert "the mean of age, between bounds that noise chooses, missing numbers as 0" in words(page.text)
+    for form, told in (({"low": "0", "high": "90"}, "for all of its statistics"),
+                       ({"auto": "1", "fill": "7"}, "one and the same number")):  # fmt: skip
+        page = visit.post("table/add", {"kind": "variance", "column": "age", **form})
+        assert page.status_code == 400
+        assert told in words(page.text)
+    assert visit.post("table", {"epsilon": "8"}).status_code == 200
+    shell = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", visit.part("asked/found"), re.DOTALL)[0])
+    assert "--mean age:auto" in shell
+    assert "--fill age:0" in shell
+    papers = visit.papers(tmp_path, format="csv", language="de")
+    receipt = dv.results.Published.read(papers["receipt.json"])
+    assert [query["kind"] for query in receipt.queries].count("bins") == 1
+    assert {"note_chosen", "note_fill"} <= {note.name for note in receipt.notes}
+    said = " ".join(papers["statement.txt"].read_text(encoding="utf-8").split())
+    assert "Eine Zeile ohne Zahl in „age“ zählt, als stünde dort 0" in said
+    with papers["table"].open(encoding="utf-8") as stream:
+        mean = next(float(row["value"]) for row in csv.DictReader(stream) if row["statistic"] == "mean")
+    assert abs(mean - sum(0 if i % 10 == 0 else 20 + i % 40 for i in range(600)) / 600) < 5

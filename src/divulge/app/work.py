@@ -25,6 +25,7 @@ from divulge.protocols.information import most_information
 from divulge.publishing.publication import ready, task, without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
+from divulge.publishing.statistics import AUTO
 from divulge.releasing.output.archive import archived
 from divulge.releasing.output.places import PAPERS
 from divulge.releasing.planning.assumed import Assumed, around
@@ -429,7 +430,7 @@ def statistic(one: Mapping[str, Any]) -> Any:
         return dv.Count(*by)
     if one["kind"] == "share":
         return dv.Proportion(one["column"], one["value"], by=by)
-    bounds, step = (one["low"], one["high"]), one.get("step")
+    bounds, step = AUTO if one.get("auto") else (one["low"], one["high"]), one.get("step")
     if one["kind"] == "quantiles":
         return dv.Quantiles(one["column"], bounds=bounds, by=by, step=step, probabilities=tuple(one["at"]))
     return NUMERIC[one["kind"]](one["column"], bounds=bounds, by=by, step=step)

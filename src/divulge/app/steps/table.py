@@ -1,7 +1,8 @@
 """Step 3, a table of statistics: which numbers, of whom, and what more or less protection costs them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -85,6 +86,8 @@ def arguments(session: Session, after: float | None = None) -> dict[str, Any]:
         options["per_row"] = True
     options |= {"null_as": asked["null_as"]} if asked["null_as"] else {}
     options |= dict.fromkeys(asked["treated"], True)
+    fills = {one["column"]: one["fill"] for one in asked["statistics"] if "fill" in one}
+    options |= {"fill": fills} if fills else {}
     statistics = [
         one | ({"by": asked["by"]} if one["kind"] != "count" else {}) for one in asked["statistics"]
     ]  # fmt: skip
@@ -107,6 +110,8 @@ def named(one: Mapping[str, Any], by: Any, language: str = "en") -> str:
     say, voice = partial(filled, language), Voice(language)
     groups = one["by"] if one["kind"] == "count" else by
     within = say(", from {1} to {2}", *map(voice.numeral, (one["low"], one["high"]))) if "low" in one else ""
+    within += say(", between bounds that noise chooses") if one.get("auto") else ""
+    within += say(", missing numbers as {1}", voice.numeral(one["fill"])) if "fill" in one else ""
     if one["kind"] == "share":
         which = say(" {1} in {2}", repr(one["value"]), one["column"])
     else:
@@ -145,6 +150,7 @@ async def take_statistic(pages: Any, request: Any) -> Any:
     asked = current(session)
     if one in asked["statistics"]:
         raise Refused(400, "That is asked for already.")
+    _require_alike(one, asked["statistics"])
     if len(asked["statistics"]) >= MOST:
         raise Refused(400, f"At most {MOST} statistics are published at once.")
     asked["statistics"] = [*asked["statistics"], one]
@@ -164,18 +170,45 @@ def _read(form: Any, known: Mapping[str, Any]) -> dict[str, Any]:
         if not value:
             raise Refused(400, "Say of which value the share is.")
         return {"kind": kind, "column": column, "value": value}
-    found: dict[str, Any] = {"kind": kind, "column": column}
-    for field, why in (("low", "the lower bound"), ("high", "the upper bound")):
-        found[field] = number_in(form.get(field), f"Say between which bounds the numbers lie: {why} is missing.")
-    if not float(found["low"]) < float(found["high"]):
-        raise Refused(400, "Say between which bounds the numbers lie: the smaller first.")
+    found: dict[str, Any] = {"kind": kind, "column": column, **_bounds(form, kind)}
     if str(form.get("step", "")).strip():
         found["step"] = number_in(form.get("step"), "A step is a number, such as 0.01.")
+    if str(form.get("fill", "")).strip():
+        found["fill"] = number_in(form.get("fill"), "Say as which number missing ones count, such as 0.")
+        if (Fraction(found["fill"]) / Fraction(found.get("step", "1"))).denominator != 1:
+            raise Refused(400, "Missing numbers count as a whole number of steps.")
     if kind == "quantiles":
         parts = [part for part in str(form.get("at", "")).replace(";", " ").split() if part]
         found["at"] = [number_in(part, "Say at which shares, such as 0.25 0.5 0.75.") for part in parts or ["0.5"]]
     work.statistic(found | {"by": []})  # refuses what cannot be asked
     return found
+
+
+def _bounds(form: Any, kind: str) -> dict[str, Any]:
+    """Return between which bounds the numbers lie, or that noise chooses them."""
+    if form.get("auto"):
+        if kind == "quantiles":
+            raise Refused(400, "Quantiles need bounds that you know: choose among means, sums and variances.")
+        return {"auto": True}
+    found = {
+        field: number_in(form.get(field), f"Say between which bounds the numbers lie: {why} is missing.")
+        for field, why in (("low", "the lower bound"), ("high", "the upper bound"))
+    }
+    if not float(found["low"]) < float(found["high"]):
+        raise Refused(400, "Say between which bounds the numbers lie: the smaller first.")
+    return found
+
+
+def _require_alike(one: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse bounds that noise chooses beside others, and two numbers that missing ones count as, in a column."""
+    same = [other for other in others if "column" in other and other["column"] == one.get("column")]
+    summed = [other for other in (*same, one) if other["kind"] in work.NUMERIC]
+    if len({(other.get("auto", False), other.get("step", "1") if other.get("auto") else "") for other in summed}) > 1:
+        raise Refused(
+            400, "Where noise chooses the bounds of a column, it does for all of its statistics, in one step."
+        )
+    if "fill" in one and any(other.get("fill", one["fill"]) != one["fill"] for other in same):
+        raise Refused(400, "Missing numbers of a column count as one and the same number in all of its statistics.")
 
 
 async def take_removal(pages: Any, request: Any) -> Any:

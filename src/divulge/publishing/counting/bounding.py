@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.publishing.counting.groups import OTHER, Categories
-from divulge.publishing.counting.tables import TABLE, Table
+from divulge.publishing.counting.tables import PLACE, TABLE, Table
 from divulge.publishing.queries import Unit
 
 
@@ -53,12 +53,12 @@ def bounded(table: Table, read: Sequence[str], unit: Unit, groups: Mapping[str, 
     texts = [f"coalesce({table.text_of(name)}, '')" for name in (unit.person, *read)]
     names = ", ".join(table.quote(name) for name in (unit.person, *read))
     bits = [place for name in dict.fromkeys((unit.person, *read)) for place in table.bits(name)]
-    order = f"md5(concat_ws('|', {', '.join(texts)}))"
+    order = _digest(table, texts)
     rows, kept = TABLE, f"{who} IS NOT NULL"
     if groups and (unit.groups is not None or unit.per_group is not None):
         cells = ", ".join(groups.values())
         hashed = [f"coalesce({sql}, '')" for sql in groups.values()]
-        drawn = f"md5(concat_ws('|', {table.text_of(unit.person)}, {', '.join(hashed)}))"
+        drawn = _digest(table, [table.text_of(unit.person), *hashed])
         rows = (
             f"(SELECT {', '.join([names, *bits])}, "
             f"dense_rank() OVER (PARTITION BY {who} ORDER BY {drawn}, {cells}) AS divulge_group, "
@@ -68,7 +68,16 @@ def bounded(table: Table, read: Sequence[str], unit: Unit, groups: Mapping[str, 
         most = ((unit.groups, "divulge_group"), (unit.per_group, "divulge_in_group"))
         kept = " AND ".join(f"{place} <= {bound}" for bound, place in most if bound is not None)
     ranked = (
-        f"SELECT {names}, row_number() OVER (PARTITION BY {who} ORDER BY {order}) AS divulge_place FROM {rows} "
+        f"SELECT {names}, row_number() OVER (PARTITION BY {who} ORDER BY {order}) AS {PLACE} FROM {rows} "
         f"WHERE {kept}"
     )
-    return f"(SELECT * FROM ({ranked}) AS ranked WHERE divulge_place <= {unit.at_most}) AS bounded"
+    return f"(SELECT * FROM ({ranked}) AS ranked WHERE {PLACE} <= {unit.at_most}) AS bounded"
+
+
+def _digest(table: Table, texts: Sequence[str]) -> str:
+    """Return SQL of the hash of texts, by whose order rows are taken; in DuckDB of its first 60 bits, as a number.
+
+    That is the same order but for chances of 2^-60, in a third of the memory: a number takes 8 bytes, a text 48.
+    """
+    found = f"md5(concat_ws('|', {', '.join(texts)}))"
+    return f"CAST('0x' || left({found}, 15) AS BIGINT)" if table.text == "varchar" else found

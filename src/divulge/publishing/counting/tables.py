@@ -24,6 +24,9 @@ from divulge.releasing.estimating.counting import EngineName, by_spark
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
 
+PLACE = "divulge_place"
+"""What SQL calls the place of a row among those of its person."""
+
 TABLE = "\0"
 """Stands for the table in SQL: no column has it in its name."""
 
@@ -132,7 +135,7 @@ def _on_duckdb(source: Source) -> Table:
                 refused.append(error)
                 raise
 
-        with counting(source.name, refused) as connection:
+        with counting(source.name, refused, alone=PLACE in sql) as connection:
             connection.register("given", pa.RecordBatchReader.from_batches(schema, batches()))
             return connection.sql(sql.replace(TABLE, "given")).to_arrow_table()
 
@@ -157,10 +160,11 @@ _LEAST = 64 << 20
 
 
 @contextmanager
-def counting(name: str, refused: Sequence[DivulgeError] = ()) -> Generator[Any]:
+def counting(name: str, refused: Sequence[DivulgeError] = (), *, alone: bool = False) -> Generator[Any]:
     """Give a connection to DuckDB that spills rows into a private folder of this run, or nowhere.
 
-    `refused` has what was wrong with the rows, where reading them says so.
+    `refused` has what was wrong with the rows, where reading them says so. `alone` means one thread: each has a table
+    of all people of its own, where the first rows of each are looked for.
     """
     duckdb = require("duckdb", "statistics")
     with ExitStack() as stack:
@@ -168,7 +172,7 @@ def counting(name: str, refused: Sequence[DivulgeError] = ()) -> Generator[Any]:
             folder = str(stack.enter_context(children.private_folder("count")))
         except OSError:
             folder = ""  # no place that is private: nothing is spilled
-        settings = _SETTINGS | {"temp_directory": folder, **_few()}
+        settings = _SETTINGS | {"temp_directory": folder, **_few(), **({"threads": 1} if alone else {})}
         try:
             connection = stack.enter_context(duckdb.connect(config=settings))
             yield connection
