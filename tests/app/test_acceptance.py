@@ -22,6 +22,7 @@ import pyarrow.csv as csv
 import pytest
 from app.visits import serving
 from browser import browser
+from reporting.reading import Reader
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -194,25 +195,6 @@ def test_every_number_holds_against_who_reads_everything(
     _statement(papers["statement.txt"].read_text(), attacker, receipt)
     _receipt(receipt, earlier, papers["table"], attacker)
     _same_by_command_and_program(shell, papers, path, tmp_path, monkeypatch)
-
-
-ANY = r"([\d.,]*\d)"
-"""A number of the statement."""
-
-
-class Reader:
-    """Reads the sentences of a statement that hold numbers, each once; what was not read is left."""
-
-    def __init__(self, text: str) -> None:
-        self.left = " ".join(text.split())
-
-    def numbers(self, sentence: str) -> list[list[float]]:
-        """Return the numbers where a sentence stands, with # in the places of numbers, and take it away."""
-        pattern = ANY.join(map(re.escape, sentence.split("#")))
-        found = [[float(one.replace(",", "")) for one in match.groups()] for match in re.finditer(pattern, self.left)]
-        assert found, sentence
-        self.left = re.sub(pattern, "", self.left)
-        return found
 
 
 def _statement(text: str, attacker: Attacker, receipt: dv.Receipt) -> None:
