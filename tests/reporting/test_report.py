@@ -3,6 +3,7 @@
 import base64
 import math
 import re
+from fractions import Fraction
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from matplotlib.figure import Figure
 from support import few, joints
 
 import divulge as dv
 from divulge.reporting.page import tag
 from divulge.reporting.reports import pictures
+from divulge.reporting.reports.content import contents
 
 COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["ill", "well"], ["yes", "no"])
 JOINT = dv.Joint(["1/10", "9/10"], COIN)
@@ -431,3 +434,44 @@ def test_where_no_bound_holds_for_anyone_it_says_what_most_outcomes_tell() -> No
     told = dv.report(rare, guarantees=["adp=0.1:0.0005"], language="de").text()
     assert "in 999 von 1.000" in told
     assert "No bound on every outcome" not in dv.report(rare, guarantees=["pml=1"]).text()
+
+
+def test_a_chain_is_reported_with_what_all_outputs_say_of_each_step() -> None:
+    chain = dv.Chain(["1/2", "1/2"], [["9/10", "1/10"], ["1/10", "9/10"]], [["3/4", "1/4"], ["1/4", "3/4"]], steps=3)
+    found = dv.report(chain, secret=1)
+    assert dv.lift(found.joint) == Fraction(49, 26)
+    section = next(one for one in contents(found) if one.name == "correlated")
+    words, table, picture = section.blocks
+    # log 3; with 7/10 beside 3/10 from a neighbor log 7 and log 49/3; the lifts 49/26 and 3/26
+    assert table.rows[1] == ("step 1", "1.099", "1.946", "2.794", "0.6338", "2.16")
+    assert "steps" not in words.text
+    axes = Figure().subplots()
+    picture.draw(axes)
+    assert [line.get_ydata()[1] for line in axes.lines] == pytest.approx([math.log(3), math.log(7), math.log(49 / 3)])
+    assert "step 1, has one of 2 possible values. What goes out is one of 8 combinations" in found.text().replace(
+        "\n", " "
+    )
+    bits = dv.report(chain, secret="all", unit="bits")
+    assert next(one for one in contents(bits) if one.name == "correlated").blocks[1].rows[1][1] == "1.585"
+
+
+def test_a_network_is_reported_with_what_all_outputs_say_of_each_variable() -> None:
+    answer = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    both = dv.networks.couple().release("Ann", answer).release("Bob", answer)
+    section = next(one for one in contents(dv.report(both, secret="Ann")) if one.name == "correlated")
+    assert section.blocks[1].rows[0][:3] == ("Ann", "yes", "1.322")  # log 15/4
+    axes = Figure().subplots()
+    section.blocks[2].draw(axes)
+    assert [text.get_text().split()[0] for text in axes.texts] == ["Ann", "Bob"]
+    assert "correlated" not in [one.name for one in contents(dv.report(both.joint("Ann")))]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({}, "`secret` must name"), ({"secret": 7}, "a step from 0 to 1"),
+                             ({"secret": 0, "prior": "uniform"}, "`prior`"),
+                             ({"secret": 0, "released": "y"}, "`released`")]
+)  # fmt: skip
+def test_a_report_on_a_chain_needs_a_secret_and_nothing_of_a_table(options: dict[str, Any], message: str) -> None:
+    chain = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]], steps=2)
+    with pytest.raises(dv.DivulgeError, match=message):
+        dv.report(chain, **options)

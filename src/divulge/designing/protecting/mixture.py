@@ -261,7 +261,8 @@ class Search:
     def _node(self, low: np.ndarray, high: np.ndarray, dual: Dual, target: float) -> "Node | None":
         """Return the bound of the excess over a box by chords, which narrow it; None where none exceeds the target."""
         program, f, mass = self.program, self.utility.raised.f, self.mass
-        for _ in range(_PASSES):
+        passes = 0
+        while True:
             below, above = f(np.stack([low, high]))
             thin = high - low <= 1e-12 * high
             slope = np.where(thin, 0.0, (above - below) / np.where(thin, 1.0, high - low))
@@ -280,8 +281,8 @@ class Search:
             if (ends[0] > ends[1]).any():
                 return None
             narrower = float((mass * (ends[1] - ends[0])).sum()) < _NARROWER * float((mass * (high - low)).sum())
-            low, high = ends
-            if not narrower:
+            low, high, passes = *ends, passes + 1
+            if not narrower or passes == _PASSES:
                 break
         self.pool.append(solved.lifts)
         w = int(np.argmax(lost))

@@ -50,6 +50,8 @@ def summary(report: Report) -> Section:
     counts = {"secrets": voice.number(n, 0), "outcomes": voice.number(m, 0)}
     if report.audit is not None:
         what = voice.text("r_what_rows", rows=voice.counted(report.audit.rows, "row"), **counts)
+    elif report.model is not None:
+        what = voice.text("n_what", secret=report.secret, **counts)
     else:
         what = voice.text("r_what", **counts)
     blocks = (*_persons(report), *_verdicts(report), Words(what), Cards(_cards(report)), Words(_standing(report)))

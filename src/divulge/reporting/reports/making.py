@@ -14,6 +14,8 @@ from divulge.model.convert import as_channel, as_joint, as_prior, is_pair
 from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
+from divulge.networks.bayesian.network import Network
+from divulge.networks.chain import Chain, is_step
 from divulge.releasing.records.ledger import Ledger
 from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.releasing.records.receipt import Receipt
@@ -40,16 +42,17 @@ def report(
     prior_source: str = "given",
     language: str = "en",
 ) -> Report:
-    """Return a report on a mechanism, on a release by its receipt, or on two columns of a table.
+    """Return a report on a mechanism, a release by its receipt, two columns of a table, or a chain or network.
 
     Parameters
     ----------
-    subject : Joint, (prior, channel), Channel with `prior`; Receipt or its path; table or its path
-        A table comes with `secret` and `released`, and is counted: everything is then an estimate.
+    subject : Joint, (prior, channel), Channel with `prior`; Receipt or its path; table or its path; Chain or Network
+        A table comes with `secret` and `released`, and is counted: everything is then an estimate. A chain or network
+        comes with `secret`, and the report is about it and all outputs, as long as these can be listed.
     prior : Prior or what converts to it, optional
         Instead of the prior of a receipt; with a channel that has none.
     secret, released : str, or tuples of str
-        Columns of a table, as for `audit`.
+        Columns of a table, as for `audit`; of a chain or network `secret` alone, as for its `joint`.
     guarantees : sequence of Guarantee or text such as "pml=0.5"
         Promises to check, in `unit`. Those of a receipt are checked anyway.
     column : str or sequence of str, optional
@@ -90,6 +93,11 @@ def report(
     if isinstance(guarantees, (str, Guarantee)):
         guarantees = (guarantees,)
     asked = tuple(as_guarantee(g, "guarantees").read_in(unit, to_keep=True) for g in guarantees)
+    if isinstance(subject, Chain | Network):
+        _refuse(
+            {"prior": prior, "released": released, "column": column, "ledger": ledger, "null_as": null_as}, "a table"
+        )
+        return _of_model(subject, secret, asked, unit, about, voice)
     if (secret is None) != (released is None):
         raise DivulgeError("a table needs both columns. Hint: secret=COLUMN, released=COLUMN.")
     if secret is not None:
@@ -113,6 +121,21 @@ def report(
             raise DivulgeError.of("prior", "come with a channel", "it", "absent", "try Prior.uniform(N).")
         joint = Joint(as_prior(prior), channel)
     return Report(about or voice.text("r_mechanism"), joint, prior_source, asked, unit, language=language)
+
+
+def _of_model(
+    model: Chain | Network, secret: Any, asked: tuple[Guarantee, ...], unit: Unit, about: str | None, voice: Voice
+) -> Report:
+    """Return the report on one secret of a chain or a network and all that goes out."""
+    if secret is None:
+        raise DivulgeError.of(
+            "secret", "name what the report is about", "it", "absent", "a step or variable, several, or an event."
+        )
+    joint, what = model.joint(secret), str(getattr(secret, "name", secret))
+    if isinstance(model, Chain):
+        what = voice.text("n_step", step=what) if is_step(secret) else what
+    name = about or voice.text("n_about_chain" if isinstance(model, Chain) else "n_about_network", secret=what)
+    return Report(name, joint, "the model itself", asked, unit, language=voice.language, model=model, secret=what)
 
 
 def _refuse(given: Mapping[str, Any], home: str) -> None:

@@ -10,6 +10,8 @@ from divulge.guarantees.kinds import ALIP
 from divulge.guarantees.pictures import plot_alip_plane
 from divulge.measures.pictures.plots import pointwise
 from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.networks.bayesian.network import Network
+from divulge.networks.over_time import OverTime
 from divulge.reporting.statements.voice import Voice
 
 if TYPE_CHECKING:
@@ -108,6 +110,34 @@ def plane(point: ALIP, prior: Any, ax: "Axes", voice: Voice) -> None:
     ax.set_xlabel(voice.known(ax.get_xlabel()))
     ax.set_ylabel(voice.known(ax.get_ylabel()))
     _numbers(ax, voice)
+
+
+def over_time(table: OverTime, per: float, unit: str, ax: "Axes", voice: Voice) -> None:
+    """Draw the leakage of the state at each step: of its own output, of those so far, of all."""
+    steps = [row.step for row in table]
+    drawn = (
+        ("n_own", "o:", "0.5", [row.local for row in table]),
+        ("n_so_far", "s--", LOSS, [row.online.upper for row in table]),
+        ("n_all", "o-", GAIN, [row.exact.upper for row in table]),
+    )
+    for name, line, color, levels in drawn:
+        ax.plot(steps, [level / per for level in levels], line, color=color, label=voice.text(name))
+    ax.set_xlabel(voice.text("n_state"))
+    ax.set_ylabel(f"LDP [{unit}]")
+    ax.set_ylim(bottom=0)
+    ax.legend()
+    _numbers(ax, voice)
+    ax.set_xticks(steps, [str(step) for step in steps])
+
+
+def network(drawn: Network, ax: "Axes", voice: Voice) -> None:
+    """Draw a network, each variable shaded by its greatest leakage, in the words of a language."""
+    drawn.plot(ax)
+    ax.set_title(voice.text("n_network"), fontsize=10)
+    ax.set_xlabel(voice.text("n_rings"))
+    for text in ax.texts:
+        name, _, level = text.get_text().rpartition("\n")
+        text.set_text(f"{name}\n{voice.numeral(level)}")
 
 
 def _numbers(ax: "Axes", voice: Voice) -> None:

@@ -32,6 +32,8 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import Shown
+from divulge.networks.bayesian.network import Network
+from divulge.networks.chain import Chain
 from divulge.releasing.output.sinks import place, publish, refuse_taken, staged
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements.voice import Voice
@@ -137,6 +139,11 @@ class Report(Record):
         The counts and the bounds, when the report is made from data.
     spent : dict or None
         What all releases on record about the same columns guarantee together, in nats.
+    language : "en" or "de"
+    model : Chain, Network or None
+        What the joint is of, where it is a secret in time or in a network and all that goes out.
+    secret : str
+        What the secret of the model is called.
 
     Examples
     --------
@@ -159,6 +166,8 @@ class Report(Record):
     audit: Audit | None = None
     spent: Mapping[str, float] | None = None
     language: str = "en"
+    model: Chain | Network | None = None
+    secret: str = ""
 
     @property
     def voice(self) -> Voice:

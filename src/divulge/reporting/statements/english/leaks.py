@@ -120,6 +120,44 @@ LEAKS: dict[str, str] = {
     "p_across": "bound on PML, upper [nats]",
     "p_up": "bound on PMC, lower [nats]",
     "p_between": ": between the curves both bounds matter",
+    "n_what":
+        "The secret, {secret}, has one of {secrets} possible values. What goes out is one of {outcomes} combinations "
+        "of outputs. This report tells what all of them together reveal about the value.",
+    "n_title": "All outputs together",
+    "n_beware":
+        "What goes out also tells of what it is correlated with: the outputs before and after, and those of "
+        "others. A level of one output alone does not bound what all of them say.",
+    "n_state": "step",
+    "n_step": "step {step}",
+    "n_own": "its own output",
+    "n_so_far": "outputs so far",
+    "n_all": "all outputs",
+    "n_gain": "gain, all outputs",
+    "n_loss": "loss, all outputs",
+    "n_steps":
+        "How far outputs change odds between two values of the state at each step [{unit}], and how far all "
+        "of them raise and lower belief in one; bounds, the worst outputs counted.",
+    "n_steps_seen":
+        "The change of odds about the state at each step [{unit}]: by its own output, by those so far, by "
+        "all.",
+    "n_steps_alt":
+        "A curve for all outputs, at most {most} {unit}, above one for the outputs so far and one for each "
+        "alone.",
+    "n_variable": "variable",
+    "n_put_out": "put out",
+    "n_yes": "yes",
+    "n_no": "no",
+    "n_variables":
+        "How far all outputs raise and lower belief in a value of each variable [{unit}], the worst outputs "
+        "counted.",
+    "n_variables_seen":
+        "The network: arrows from what a variable depends on, the darker the more can be learned of it.",
+    "n_variables_alt": "Circles joined by arrows; most is learned of the darkest, {most} {unit}.",
+    "n_network": "greatest gain about each variable [nats]",
+    "n_rings": "thick rings: put out",
+    "n_about_chain": "{secret} of a chain and all its outputs",
+    "n_about_network": "{secret} of a network and all its outputs",
+    "source_model": "the model itself",
     "r_values": "Each secret value, before and after",
     "r_values_first": "How likely each value is before and after, the one that rises most first.",
     "r_values_left": " {values} changing less not shown.",
