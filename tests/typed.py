@@ -25,3 +25,6 @@ dv.design(0.5, dv.PML(0.5))  # pyright: ignore[reportArgumentType]
 dv.design(prior, dv.PML(0.5), utility="mutual-infromation")  # pyright: ignore[reportArgumentType]
 dv.ldp(rows, neighbors=0.5)  # pyright: ignore[reportArgumentType]
 dv.dp.renyi_dp(dv.PML(0.5), 2.0)  # pyright: ignore[reportArgumentType]
+kinds = dv.PML("3/4"), dv.ZCDP(1), dv.MetricPrivacy("0.7/step", dv.Metric.line([1, 2]))
+dv.PML([1])  # pyright: ignore[reportArgumentType]
+dv.ADP(1)  # pyright: ignore[reportCallIssue]

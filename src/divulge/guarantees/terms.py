@@ -3,17 +3,36 @@
 import math
 from abc import ABC
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from divulge import exact
 from divulge.guarantees.deciding.levels import LOGARITHMS
 from divulge.guarantees.parameters import PARAMETERS, checked, number_text
+from divulge.model.accepted import Number
 from divulge.model.shown import at_most, promised, reached
 from divulge.units import Unit, nats_per
+
+_Kind = TypeVar("_Kind")
+
+
+def number(value: Number) -> Any:
+    """Return a parameter as it is given: a number or its text, of which `checked` makes a float or a Fraction."""
+    return value
+
+
+def parameter(*, converter: Callable[[Number], Any], default: Any = MISSING) -> Any:
+    """Return the field of a parameter; what it may be given as, type checkers read from its converter."""
+    return field(default=default)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter, field))
+def kind_of_guarantee(kind: type[_Kind]) -> type[_Kind]:
+    """Return a kind of guarantee as a frozen dataclass with its parameters."""
+    return dataclass(frozen=True, repr=False)(kind)
 
 
 @dataclass(frozen=True, repr=False)

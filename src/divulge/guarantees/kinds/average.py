@@ -1,7 +1,6 @@
 """The guarantees about averages over outcomes: capacities, means, information and one try."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +8,7 @@ from divulge.guarantees.deciding import levels as at
 from divulge.guarantees.deciding.levels import Level, Peaks, Ratio, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.measures.average.capacities import maximal_cost_leakage, maximal_leakage
 from divulge.measures.average.information import mutual_information
 from divulge.measures.numeric.columns import extremes, likely_ends
@@ -18,7 +18,7 @@ from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class AverageGLeakage(Guarantee):
     """Average-case g-leakage at most `ratio` for every gain at this prior: sum_y max_x C_xy over P_x > 0.
 
@@ -29,7 +29,7 @@ class AverageGLeakage(Guarantee):
     [False, True]
     """
 
-    ratio: Any
+    ratio: Any = parameter(converter=number)
     kind = "average-g-leakage"
     title = "average-case g-leakage"
     sentence = (
@@ -44,7 +44,7 @@ class AverageGLeakage(Guarantee):
         return (at.ratio_of(found, Witness(adversary=adversary)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class BayesCapacity(Guarantee):
     """Bayes capacity at most `ratio`: sum_y max_x C_xy <= ratio; needs no prior.
 
@@ -55,7 +55,7 @@ class BayesCapacity(Guarantee):
     [False, True]
     """
 
-    ratio: Any
+    ratio: Any = parameter(converter=number)
     kind = "bayes-capacity"
     title = "Bayes capacity"
     sentence = (
@@ -67,7 +67,7 @@ class BayesCapacity(Guarantee):
         return (at.ratio_of(_tops(subject), Witness(adversary=_ONE_TRY)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MaximalLeakage(Guarantee):
     """Maximal leakage at most epsilon (nats): log sum_y max_x C_xy <= epsilon; needs no prior.
 
@@ -78,7 +78,7 @@ class MaximalLeakage(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "maximal-leakage"
     title = "maximal leakage"
     sentence = (
@@ -90,7 +90,7 @@ class MaximalLeakage(Guarantee):
         return (at.log_of(_tops(subject), Witness(adversary=_ONE_TRY), lambda: maximal_leakage(subject)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MaximalCostLeakage(Guarantee):
     """Maximal cost leakage at most epsilon (nats): -log sum_y min_x C_xy <= epsilon; needs no prior.
 
@@ -101,7 +101,7 @@ class MaximalCostLeakage(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "maximal-cost-leakage"
     title = "maximal cost leakage"
     sentence = (
@@ -114,7 +114,7 @@ class MaximalCostLeakage(Guarantee):
         return (at.log_of(bottoms.inverse(), Witness(), lambda: maximal_cost_leakage(subject)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MinEntropyLeakage(Guarantee):
     """Min-entropy leakage at most epsilon (nats): log of sum_y max_x P_x C_xy / max_x P_x.
 
@@ -125,7 +125,7 @@ class MinEntropyLeakage(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "min-entropy-leakage"
     title = "min-entropy leakage"
     sentence = "The chance of guessing the secret in one try grows by at most a factor {exp_epsilon} on average."
@@ -137,7 +137,7 @@ class MinEntropyLeakage(Guarantee):
         return (at.log_of(found, witness, lambda: min_entropy_leakage(subject)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MeanPML(Guarantee):
     """Expected pointwise maximal leakage at most epsilon (nats): E_q[max_x i(x; Y)] <= epsilon.
 
@@ -151,7 +151,7 @@ class MeanPML(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "mean-pml"
     title = "mean pointwise maximal leakage"
     sentence = (
@@ -164,7 +164,7 @@ class MeanPML(Guarantee):
         return (_mean(subject, peaks, lambda: pml(subject).mean()),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MeanPMC(Guarantee):
     """Expected pointwise maximal cost at most epsilon (nats): E_q[max_x -i(x; Y)] <= epsilon.
 
@@ -175,7 +175,7 @@ class MeanPMC(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "mean-pmc"
     title = "mean pointwise maximal cost"
     sentence = "The pointwise maximal cost is at most {epsilon} nats on average over outcomes."
@@ -185,7 +185,7 @@ class MeanPMC(Guarantee):
         return (_mean(subject, peaks, lambda: pmc(subject).mean()),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MutualInformation(Guarantee):
     """Mutual information at most epsilon (nats): E[i(X; Y)] <= epsilon.
 
@@ -196,7 +196,7 @@ class MutualInformation(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "mutual-information"
     title = "mutual information"
     sentence = "The release says at most {epsilon} nats about the secret on average."

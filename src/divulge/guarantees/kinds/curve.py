@@ -1,7 +1,7 @@
 """A guarantee at every delta at once: a whole curve of approximate differential privacy."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.variants.worst import worst_bracket
 from divulge.guarantees.deciding.levels import Level
 from divulge.guarantees.kinds.loss import LossGuarantee, float_below, level_of
+from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 
 _CLOSE = 1e-9
 """Share at which the bound of a cell counts as met: more digits than are shown."""
@@ -29,7 +30,7 @@ _DEEPEST = 600.0
 """-log delta up to which the curve of a loss without end is followed; from there on its Renyi rate bounds it."""
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class ADPCurve(LossGuarantee):
     """(xi + sqrt(rho log 1/delta), delta)-DP for every delta, epsilon at least 0: what zCDP amounts to (nats).
 
@@ -40,8 +41,8 @@ class ADPCurve(LossGuarantee):
     0.5
     """
 
-    rho: Any
-    xi: Any = 0
+    rho: Any = parameter(converter=number)
+    xi: Any = parameter(converter=number, default=0)
     kind = "adp-curve"
     title = "approximate differential privacy at every delta"
     sentence = (

@@ -2,7 +2,6 @@
 
 import math
 import sys
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ from divulge import exact
 from divulge.guarantees.deciding import levels as at
 from divulge.guarantees.deciding.levels import LOGARITHMS, Level, Peaks, Ratio, Witness
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.measures.pointwise.density import ldp, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
@@ -18,7 +18,7 @@ from divulge.model.shown import named, promised, reached
 from divulge.units import Unit, nats_per
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class PML(Guarantee):
     """epsilon-PML: pointwise maximal leakage at most epsilon (nats) at every outcome, max_x i(x; y) <= epsilon.
 
@@ -29,7 +29,7 @@ class PML(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "pml"
     title = "pointwise maximal leakage"
     sentence = (
@@ -42,7 +42,7 @@ class PML(Guarantee):
         return (at.log_of(peaks.largest(), partial(_gain, subject, peaks), lambda: pml(subject).max()),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class PMC(Guarantee):
     """epsilon-PMC: pointwise maximal cost at most epsilon (nats) at every outcome, max_x -i(x; y) <= epsilon.
 
@@ -53,7 +53,7 @@ class PMC(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "pmc"
     title = "pointwise maximal cost"
     sentence = (
@@ -66,7 +66,7 @@ class PMC(Guarantee):
         return (at.log_of(peaks.largest(), partial(_cost, subject, peaks), lambda: pmc(subject).max()),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class ALIP(Guarantee):
     """(lower, upper)-ALIP: asymmetric local information privacy, -lower <= i(x; y) <= upper for all x and y (nats).
 
@@ -77,8 +77,8 @@ class ALIP(Guarantee):
     [False, True]
     """
 
-    lower: Any
-    upper: Any
+    lower: Any = parameter(converter=number)
+    upper: Any = parameter(converter=number)
     kind = "alip"
     title = "asymmetric local information privacy"
     sentence = (
@@ -90,7 +90,7 @@ class ALIP(Guarantee):
         return PMC(self.lower).levels(subject) + PML(self.upper).levels(subject)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class LIP(Guarantee):
     """epsilon-LIP: local information privacy, |i(x; y)| <= epsilon for all x and y (nats).
 
@@ -101,7 +101,7 @@ class LIP(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "lip"
     title = "local information privacy"
     sentence = (
@@ -113,7 +113,7 @@ class LIP(Guarantee):
         return (at.larger(cost, gain),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class LDP(Guarantee):
     """epsilon-LDP: local differential privacy, C_xy <= e^epsilon C_x'y for all x, x' and y (nats); needs no prior.
 
@@ -124,7 +124,7 @@ class LDP(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "ldp"
     title = "local differential privacy"
     sentence = (
@@ -138,7 +138,7 @@ class LDP(Guarantee):
         return (at.log_of(peaks.largest(), partial(_pair, peaks), lambda: ldp(subject)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class DP(Guarantee):
     """epsilon-DP of the whole collection of reports, each record passed once through the mechanism (nats).
 
@@ -149,7 +149,7 @@ class DP(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "dp"
     title = "differential privacy of the collection"
     sentence = (
@@ -162,7 +162,7 @@ class DP(Guarantee):
         return LDP(self.epsilon).levels(subject)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class Lift(Guarantee):
     """Lift at most `ratio`: max_{x,y} C_xy / q_y <= ratio, the maximal realizable leakage; a ratio, not a logarithm.
 
@@ -173,7 +173,7 @@ class Lift(Guarantee):
     [False, True]
     """
 
-    ratio: Any
+    ratio: Any = parameter(converter=number)
     kind = "lift"
     title = "lift"
     sentence = "Whatever outcome is seen, no secret becomes more than {ratio} times as likely as it was."
@@ -183,7 +183,7 @@ class Lift(Guarantee):
         return (at.ratio_of(peaks.largest(), partial(_gain, subject, peaks)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MaxGLeakage(Guarantee):
     """Max-case g-leakage at most `ratio` for every non-negative gain, at this prior.
 
@@ -194,7 +194,7 @@ class MaxGLeakage(Guarantee):
     [False, True]
     """
 
-    ratio: Any
+    ratio: Any = parameter(converter=number)
     kind = "max-g-leakage"
     title = "max-case g-leakage"
     sentence = (
@@ -205,7 +205,7 @@ class MaxGLeakage(Guarantee):
         return Lift(self.ratio).levels(subject)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class LiftCapacity(Guarantee):
     """Lift capacity at most `ratio`: the lift under every prior, max_y max_x C_xy / min_x C_xy <= ratio; no prior.
 
@@ -216,7 +216,7 @@ class LiftCapacity(Guarantee):
     [False, True]
     """
 
-    ratio: Any
+    ratio: Any = parameter(converter=number)
     kind = "lift-capacity"
     title = "lift capacity"
     sentence = "Whatever the prior and the gain, no outcome multiplies an adversary's gain by more than {ratio}."
@@ -227,7 +227,7 @@ class LiftCapacity(Guarantee):
         return (at.ratio_of(peaks.largest(), partial(_pair, peaks)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class TailPML(Guarantee):
     """P(pml(Y) > epsilon) <= delta: epsilon-PML except at outcomes of total probability delta.
 
@@ -238,8 +238,8 @@ class TailPML(Guarantee):
     TailPML('0.5', '0.0625')
     """
 
-    epsilon: Any
-    delta: Any
+    epsilon: Any = parameter(converter=number)
+    delta: Any = parameter(converter=number)
     kind = "tail-pml"
     title = "PML except with probability delta"
     sentence = (
@@ -255,7 +255,7 @@ class TailPML(Guarantee):
         return (_tail(subject, at.upper_peaks(subject), self.epsilon, unit),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class TailPMC(Guarantee):
     """P(pmc(Y) > epsilon) <= delta: epsilon-PMC except at outcomes of total probability delta.
 
@@ -266,8 +266,8 @@ class TailPMC(Guarantee):
     TailPMC('0.5', '0.0625')
     """
 
-    epsilon: Any
-    delta: Any
+    epsilon: Any = parameter(converter=number)
+    delta: Any = parameter(converter=number)
     kind = "tail-pmc"
     title = "PMC except with probability delta"
     sentence = (

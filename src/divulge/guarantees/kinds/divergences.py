@@ -4,7 +4,7 @@ Some are about restricted adversaries, who ask queries of one class only, and so
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -18,13 +18,14 @@ from divulge.guarantees.deciding import pairs
 from divulge.guarantees.deciding.levels import Level
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.loss import LossGuarantee, decided, float_above, level_of
+from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.channel import Channel
 
 _MISSED = 1e-10
 """Features of two distributions that differ by no more than this are matched: times the weights of the best query."""
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class FDivergence(LossGuarantee):
     """f-divergence privacy: D_f(P || Q) = E_Q[f(P/Q)] <= divergence in both orders, for an f that has a name.
 
@@ -38,7 +39,7 @@ class FDivergence(LossGuarantee):
     """
 
     f: Any
-    divergence: Any
+    divergence: Any = parameter(converter=number)
     kind = "f-divergence"
     title = "f-divergence privacy"
     sentence = "The {f} divergence between the outcomes of two secrets is at most {divergence}."
@@ -50,7 +51,7 @@ class FDivergence(LossGuarantee):
         return decided(subject, found, lambda loss: loss.divergence(f), question, "The divergence", (f,))
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class TernaryAbsChi(LossGuarantee):
     """Ternary abs-chi^alpha privacy: (E_R |(P - Q)/R|^alpha)^(1/alpha) <= zeta for all triples of secrets.
 
@@ -62,8 +63,8 @@ class TernaryAbsChi(LossGuarantee):
     TernaryAbsChi(1, 1.0...)
     """
 
-    alpha: Any
-    zeta: Any
+    alpha: Any = parameter(converter=number)
+    zeta: Any = parameter(converter=number)
     kind = "ternary-abs-chi"
     title = "ternary abs-chi privacy"
     sentence = (
@@ -78,7 +79,7 @@ class TernaryAbsChi(LossGuarantee):
         return (pairs.level_of_rows(channel, divergence.triples(channel, alpha), question, words),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class CapacityBoundedDP(LossGuarantee):
     """Capacity-bounded privacy: sup_h E_P h - E_Q f*(h) <= divergence over polynomials h of the outcome.
 
@@ -94,8 +95,8 @@ class CapacityBoundedDP(LossGuarantee):
     """
 
     f: Any
-    degree: Any
-    divergence: Any
+    degree: Any = parameter(converter=number)
+    divergence: Any = parameter(converter=number)
     kind = "capacity-bounded"
     title = "capacity-bounded privacy"
     sentence = (
@@ -141,7 +142,7 @@ def polynomials(channel: Channel, degree: float) -> np.ndarray:
     return base
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class QuantumRDP(Guarantee):
     """(alpha, epsilon)-quantum Renyi DP: sandwiched D_alpha of the states of two secrets at most epsilon (nats).
 
@@ -157,8 +158,8 @@ class QuantumRDP(Guarantee):
     rdp=2:1.0
     """
 
-    alpha: Any
-    epsilon: Any
+    alpha: Any = parameter(converter=number)
+    epsilon: Any = parameter(converter=number)
     kind = "quantum-rdp"
     title = "quantum Renyi differential privacy"
     sentence = "The Renyi divergence of order {alpha} between the states of two secrets is at most {epsilon} nats."

@@ -23,6 +23,7 @@ from divulge.guarantees.deciding.levels import Ball, Level, Witness
 from divulge.guarantees.deciding.pairs import Question
 from divulge.guarantees.deciding.stated import stated
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.channel import Channel
 from divulge.model.convert import as_joint, is_pair
 from divulge.model.shown import named
@@ -126,7 +127,7 @@ _ROUNDING = 1e-12
 """More than the relative error of a sum of up to some thousand probabilities."""
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class ADP(LossGuarantee):
     """(epsilon, delta)-DP, or approximate DP: P(S) <= e^epsilon Q(S) + delta for all sets S; epsilon in nats.
 
@@ -137,8 +138,8 @@ class ADP(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any
-    delta: Any
+    epsilon: Any = parameter(converter=number)
+    delta: Any = parameter(converter=number)
     kind = "adp"
     title = "approximate differential privacy"
     sentence = (
@@ -155,7 +156,7 @@ class ADP(LossGuarantee):
                        lambda loss: loss.epsilon(_eased(delta)))  # fmt: skip
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class PDP(LossGuarantee):
     """(epsilon, delta)-probabilistic DP: the privacy loss exceeds epsilon with probability at most delta.
 
@@ -166,8 +167,8 @@ class PDP(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any
-    delta: Any
+    epsilon: Any = parameter(converter=number)
+    delta: Any = parameter(converter=number)
     kind = "pdp"
     title = "probabilistic differential privacy"
     sentence = (
@@ -184,7 +185,7 @@ class PDP(LossGuarantee):
                        lambda loss: loss.quantile(_eased(delta)))  # fmt: skip
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class RelaxedDP(LossGuarantee):
     """(epsilon, delta, outside)-relaxed DP: (epsilon, delta)-DP outside a set of probability `outside`.
 
@@ -195,9 +196,9 @@ class RelaxedDP(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any
-    delta: Any
-    outside: Any
+    epsilon: Any = parameter(converter=number)
+    delta: Any = parameter(converter=number)
+    outside: Any = parameter(converter=number)
     kind = "relaxed-dp"
     title = "relaxed differential privacy"
     sentence = (
@@ -226,7 +227,7 @@ class RelaxedDP(LossGuarantee):
         return decided(subject, tail_of, epsilon, question, words, ("",), True, eased)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class KL(LossGuarantee):
     """epsilon-KL privacy: the mean privacy loss KL(P || Q) is at most epsilon (nats), in both orders.
 
@@ -237,7 +238,7 @@ class KL(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "kl"
     title = "Kullback-Leibler privacy"
     sentence = "On average an outcome speaks for its own secret, against any other, by at most {epsilon} nats."
@@ -247,7 +248,7 @@ class KL(LossGuarantee):
         return decided(subject, found, lambda loss: loss.mean(), pairs.mean_loss, words, ("mean",))
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class RDP(LossGuarantee):
     """(alpha, epsilon)-Renyi DP: D_alpha(P || Q) <= epsilon (nats) in both orders.
 
@@ -258,8 +259,8 @@ class RDP(LossGuarantee):
     [False, True]
     """
 
-    alpha: Any
-    epsilon: Any
+    alpha: Any = parameter(converter=number)
+    epsilon: Any = parameter(converter=number)
     kind = "rdp"
     title = "Renyi differential privacy"
     sentence = "The Renyi divergence of order {alpha} between the outcomes of two secrets is at most {epsilon} nats."
@@ -272,7 +273,7 @@ class RDP(LossGuarantee):
         return decided(subject, found, lambda loss: loss.renyi(alpha), question, words, named)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class AbsChi(LossGuarantee):
     """Binary abs-chi^alpha privacy: (E_Q |P/Q - 1|^alpha)^(1/alpha) <= zeta in both orders.
 
@@ -283,8 +284,8 @@ class AbsChi(LossGuarantee):
     [False, True]
     """
 
-    alpha: Any
-    zeta: Any
+    alpha: Any = parameter(converter=number)
+    zeta: Any = parameter(converter=number)
     kind = "abs-chi"
     title = "abs-chi privacy"
     sentence = "The ratio of two secrets' outcome probabilities is within {zeta} of 1 in the mean of order {alpha}."
@@ -296,7 +297,7 @@ class AbsChi(LossGuarantee):
         return decided(subject, found, lambda loss: loss.abs_chi(alpha), pairs.abs_chi(self.alpha), words, ("",))
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class TV(LossGuarantee):
     """Total variation privacy: |P(S) - Q(S)| <= distance for all sets S of outcomes.
 
@@ -307,7 +308,7 @@ class TV(LossGuarantee):
     [False, True]
     """
 
-    distance: Any
+    distance: Any = parameter(converter=number)
     kind = "tv"
     title = "total variation privacy"
     sentence = "No test gains more than {distance} in probability from seeing the outcome of one secret, not another."
@@ -317,7 +318,7 @@ class TV(LossGuarantee):
         return decided(subject, found, lambda loss: loss.delta(0.0), question, "The best test", ("variation",))
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MIDP(LossGuarantee):
     """Mutual-information DP: under every prior the outcome carries at most epsilon nats about the secret.
 
@@ -330,7 +331,7 @@ class MIDP(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "midp"
     title = "mutual-information differential privacy"
     sentence = "Whatever the prior, the release says at most {epsilon} nats about the secret on average."
@@ -342,7 +343,7 @@ class MIDP(LossGuarantee):
         return (level_of(found.upper, None, words),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MCDP(LossGuarantee):
     """(mean, tau)-concentrated DP: mean loss at most `mean`, and the loss around it is tau-sub-Gaussian (nats).
 
@@ -353,8 +354,8 @@ class MCDP(LossGuarantee):
     [False, True]
     """
 
-    mean: Any
-    tau: Any
+    mean: Any = parameter(converter=number)
+    tau: Any = parameter(converter=number)
     kind = "mcdp"
     title = "mean-concentrated differential privacy"
     sentence = (
@@ -372,7 +373,7 @@ class MCDP(LossGuarantee):
         return *KL(self.mean).levels(subject), *tails
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class ZCDP(LossGuarantee):
     """(xi, rho)-zero-concentrated DP: D_alpha(P || Q) <= xi + rho alpha (nats) for every alpha > 1.
 
@@ -383,8 +384,8 @@ class ZCDP(LossGuarantee):
     [False, True]
     """
 
-    rho: Any
-    xi: Any = 0
+    rho: Any = parameter(converter=number)
+    xi: Any = parameter(converter=number, default=0)
     kind = "zcdp"
     title = "zero-concentrated differential privacy"
     sentence = "The privacy loss is no heavier than a Gaussian one: order alpha at most {xi} + {rho} alpha nats."
@@ -395,7 +396,7 @@ class ZCDP(LossGuarantee):
         return on_line(subject, "The Renyi curve", self.xi)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class ApproximateZCDP(LossGuarantee):
     """delta-approximate (xi, rho)-zCDP: zCDP once events of probability delta are removed from P and from Q.
 
@@ -406,9 +407,9 @@ class ApproximateZCDP(LossGuarantee):
     [False, True]
     """
 
-    delta: Any
-    rho: Any
-    xi: Any = 0
+    delta: Any = parameter(converter=number)
+    rho: Any = parameter(converter=number)
+    xi: Any = parameter(converter=number, default=0)
     kind = "approximate-zcdp"
     title = "approximate zero-concentrated differential privacy"
     sentence = "Except with probability {delta}, order alpha of the loss is at most {xi} + {rho} alpha nats."
@@ -431,7 +432,7 @@ class ApproximateZCDP(LossGuarantee):
         )
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class BoundedCDP(LossGuarantee):
     """(xi, rho, order)-bounded CDP: D_alpha <= xi + rho alpha (nats) for 1 < alpha <= order.
 
@@ -442,9 +443,9 @@ class BoundedCDP(LossGuarantee):
     [False, True]
     """
 
-    rho: Any
-    order: Any
-    xi: Any = 0
+    rho: Any = parameter(converter=number)
+    order: Any = parameter(converter=number)
+    xi: Any = parameter(converter=number, default=0)
     kind = "bounded-cdp"
     title = "bounded concentrated differential privacy"
     sentence = "Up to order {order}, the Renyi divergence of order alpha is at most {xi} + {rho} alpha nats."
@@ -455,7 +456,7 @@ class BoundedCDP(LossGuarantee):
         return on_line(subject, "The Renyi curve", self.xi, self.order)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class TruncatedCDP(LossGuarantee):
     """(rho, omega)-truncated CDP (Bun et al.): D_alpha <= rho alpha (nats) for 1 < alpha < omega.
 
@@ -466,8 +467,8 @@ class TruncatedCDP(LossGuarantee):
     [False, True]
     """
 
-    rho: Any
-    omega: Any
+    rho: Any = parameter(converter=number)
+    omega: Any = parameter(converter=number)
     kind = "tcdp"
     title = "truncated concentrated differential privacy"
     sentence = "Below order {omega}, the Renyi divergence of order alpha is at most {rho} alpha nats."
@@ -477,7 +478,7 @@ class TruncatedCDP(LossGuarantee):
         return on_line(subject, "The Renyi curve", up_to=self.omega)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class CappedCDP(LossGuarantee):
     """(cap, rho)-truncated CDP (Colisson): D_alpha <= min(cap, rho alpha) (nats) for every alpha >= 1.
 
@@ -488,8 +489,8 @@ class CappedCDP(LossGuarantee):
     [False, True]
     """
 
-    cap: Any
-    rho: Any
+    cap: Any = parameter(converter=number)
+    rho: Any = parameter(converter=number)
     kind = "tcdp-capped"
     title = "truncated concentrated differential privacy, capped"
     sentence = "The Renyi divergence of order alpha is at most {rho} alpha nats, and never more than {cap}."
@@ -498,7 +499,7 @@ class CappedCDP(LossGuarantee):
         return *RDP(math.inf, self.cap).levels(subject), *on_line(subject, "The curve")
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class GDP(LossGuarantee):
     """mu-Gaussian DP: no pair of secrets is told apart better than N(0, 1) and N(mu, 1).
 
@@ -509,7 +510,7 @@ class GDP(LossGuarantee):
     [False, True]
     """
 
-    mu: Any
+    mu: Any = parameter(converter=number)
     kind = "gdp"
     title = "Gaussian differential privacy"
     sentence = "Telling two secrets apart from the outcome is at least as hard as telling N(0, 1) from N({mu}, 1)."

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from divulge import exact
 from divulge.guarantees.deciding.levels import Level, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.metrics.metric import Metric
@@ -27,7 +28,7 @@ _CELLS = 1 << 22
 """Differences of log probabilities that are looked at together: 32 megabytes."""
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class MetricPrivacy(Guarantee):
     """epsilon-metric privacy: C_xy <= e^(epsilon d(x, x')) C_x'y for all x, x' and y; epsilon is a rate per distance.
 
@@ -43,7 +44,7 @@ class MetricPrivacy(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     metric: Any
     kind = "metric"
     title = "metric privacy"

@@ -7,7 +7,6 @@ that no merging of outcomes raises.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from divulge.guarantees.deciding.levels import Level, Ratio, Witness
 from divulge.guarantees.deciding.rational import Rational
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.density import LIP, Lift
+from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.joint import Joint
 from divulge.model.shown import named, promised, reached
 
@@ -27,7 +27,7 @@ NEAR = 1e-9
 """Outcomes whose doubles are this near to the extreme are compared exactly: doubles are off by far less."""
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class KAnonymity(Guarantee):
     """k-anonymity: every group has at least k rows; of a joint of row and outcome, no posterior above 1/k.
 
@@ -38,7 +38,7 @@ class KAnonymity(Guarantee):
     (False, Fraction(1, 1))
     """
 
-    k: Any
+    k: Any = parameter(converter=number)
     kind = "k"
     title = "k-anonymity"
     sentence = (
@@ -60,7 +60,7 @@ class KAnonymity(Guarantee):
         return (at.ratio_of(least, Witness(outcome, adversary=text)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class DistinctL(Guarantee):
     """Distinct l-diversity: at every outcome at least l secrets are possible.
 
@@ -71,7 +71,7 @@ class DistinctL(Guarantee):
     [True, False]
     """
 
-    l: Any
+    l: Any = parameter(converter=number)
     kind = "distinct-l"
     title = "distinct l-diversity"
     sentence = "Whatever group is seen, at least {l} values stay possible; one of them may be all but certain."
@@ -85,7 +85,7 @@ class DistinctL(Guarantee):
         return (at.ratio_of(Ratio(Fraction(int(possible[place]))), Witness(outcome, adversary=text)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class EntropyL(Guarantee):
     """Entropy l-diversity: at every outcome e^H(X | y) >= l.
 
@@ -96,7 +96,7 @@ class EntropyL(Guarantee):
     True
     """
 
-    l: Any
+    l: Any = parameter(converter=number)
     kind = "entropy-l"
     title = "entropy l-diversity"
     sentence = "Whatever group is seen, its values are as uncertain as {l} that are equally likely."
@@ -121,7 +121,7 @@ class EntropyL(Guarantee):
         return (Level(value, ball, 0.0, Witness(outcome, adversary=text), lambda: cover, len(near)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class RecursiveL(Guarantee):
     """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m) of the posteriors of every outcome, falling.
 
@@ -132,8 +132,8 @@ class RecursiveL(Guarantee):
     [False, True]
     """
 
-    c: Any
-    l: Any
+    c: Any = parameter(converter=number)
+    l: Any = parameter(converter=number)
     kind = "recursive-l"
     title = "recursive l-diversity"
     sentence = (
@@ -163,7 +163,7 @@ class RecursiveL(Guarantee):
         return (at.ratio_of(found, Witness(outcome, adversary=text)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class TCloseness(Guarantee):
     """t-closeness with equal distances: total variation of posterior and prior at most t at every outcome.
 
@@ -174,7 +174,7 @@ class TCloseness(Guarantee):
     [False, True]
     """
 
-    distance: Any
+    distance: Any = parameter(converter=number)
     kind = "t"
     title = "t-closeness"
     sentence = "Whatever group is seen, no event becomes more than {distance} more, or less, likely than it was."
@@ -188,7 +188,7 @@ class TCloseness(Guarantee):
         return (at.ratio_of(found, Witness(outcome, adversary=text)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class OrderedT(Guarantee):
     """t-closeness of ordered values: sum of |cumulative q - cumulative p| / (m - 1) at most t at every outcome.
 
@@ -201,7 +201,7 @@ class OrderedT(Guarantee):
     Fraction(1, 2)
     """
 
-    distance: Any
+    distance: Any = parameter(converter=number)
     kind = "ordered-t"
     title = "t-closeness of ordered values"
     sentence = (
@@ -219,7 +219,7 @@ class OrderedT(Guarantee):
         return (at.ratio_of(found, Witness(outcome, adversary=text)),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class BetaLikeness(Guarantee):
     """Basic beta-likeness: L_xy - 1 <= beta for all x and y, the lift less 1.
 
@@ -230,7 +230,7 @@ class BetaLikeness(Guarantee):
     [False, True]
     """
 
-    beta: Any
+    beta: Any = parameter(converter=number)
     kind = "beta"
     title = "beta-likeness"
     sentence = "Whatever group is seen, no value becomes more likely by more than {beta} times its share."
@@ -240,7 +240,7 @@ class BetaLikeness(Guarantee):
         return (_less_one(level),)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class EnhancedBeta(Guarantee):
     """Enhanced beta-likeness: L_xy <= 1 + min(beta, -ln p_x) for all x and y; no beta is enough where L > 1 - ln p.
 
@@ -254,7 +254,7 @@ class EnhancedBeta(Guarantee):
     inf
     """
 
-    beta: Any
+    beta: Any = parameter(converter=number)
     kind = "enhanced-beta"
     title = "enhanced beta-likeness"
     sentence = (
@@ -279,7 +279,7 @@ class EnhancedBeta(Guarantee):
         return BetaLikeness(0).levels(subject)
 
 
-@dataclass(frozen=True, repr=False)
+@kind_of_guarantee
 class DeltaDisclosure(Guarantee):
     """delta-disclosure privacy: |i(x; y)| < epsilon for all x and y (nats), strictly; delta is epsilon here.
 
@@ -290,7 +290,7 @@ class DeltaDisclosure(Guarantee):
     [False, True]
     """
 
-    epsilon: Any
+    epsilon: Any = parameter(converter=number)
     kind = "delta-disclosure"
     title = "delta-disclosure privacy"
     sentence = (
