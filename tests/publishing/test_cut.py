@@ -47,3 +47,20 @@ def test_its_noise_is_paid_for_and_holds_the_number(tmp_path: Path) -> None:
 def test_without_bounds_nothing_is_cut() -> None:
     with pytest.raises(dv.DivulgeError, match="`tell_cut` must come with a statistic that has bounds"):
         dv.publish(SALARIES, dv.Count(), guarantee="dp=1", tell_cut=True, per_row=True)
+
+
+def test_rows_with_a_number_are_counted_with_the_noise_of_their_mean(tmp_path: Path) -> None:
+    table = pa.table({"sex": list("ffffmmmm"), "pay": [1, None, 3, 4, None, None, 7, 8], "age": [20] * 8})
+    asked = [dv.Mean("pay", (0, 9), by="sex"), dv.Variance("pay", (0, 9), by="sex"), dv.Sum("pay", (0, 9))]
+    how: dict[str, Any] = {"values": {"sex": ["f", "m", "x"]}, "per_row": True}
+    with pytest.raises(dv.DivulgeError, match="missing ones are left out"):
+        dv.publish(table, dv.Mean("pay", (0, 9)), guarantee="dp=1", tell_numbers=True, fill={"pay": 0}, per_row=True)
+    exact = dv.publish(table, asked, guarantee="dp=1e6", tell_numbers=True, **how).statistics()
+    rows = {tuple(one["by"].values()): one["value"] for one in exact if one["statistic"] == "numbers"}
+    assert rows == {("f",): 3, ("m",): 2, ("x",): 0, ("other",): 0, ("no answer",): 0, (): 5}
+    told = dv.publish(table, asked[0], tmp_path / "t.csv", guarantee="dp=1", tell_numbers=True, **how)
+    assert [one["serves"] for one in told.queries] == [["mean"], ["mean", "numbers"]]
+    assert dv.results.Published.read(tmp_path / "t.receipt.json").told == told.told
+    assert any("How many rows have one is published" in line for line in told.told)
+    quantile = dv.publish(table, dv.Quantiles("pay", (0, 9)), guarantee="dp=1e6", tell_numbers=True, per_row=True)
+    assert quantile.statistics()[-1]["value"] == 5

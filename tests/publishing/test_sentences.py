@@ -116,6 +116,8 @@ WHICH: dict[str, tuple[list[Any], dict[str, Any], list[str]]] = {
                         [ADD, ZERO, BELOW, PEOPLE, COMPARE]),
     "filled": ([dv.Mean("age", (5, 90))], {"fill": {"age": 0}}, [NOT, TRUE_ZERO, COMPARE, CUT]),
     "cut": ([dv.Mean("age", (0, 30))], {"tell_cut": True}, [NOT, TRUE_ZERO, COMPARE, CUT, ZERO, BELOW]),
+    "numbers": ([dv.Mean("age", (0, 90), by="sex")], {"tell_numbers": True},
+                [NOT, TRUE_ZERO, COMPARE, CUT, ADD, ZERO, BELOW]),
     "chosen bounds": ([dv.Mean("age", "auto")], {}, [NOT, TRUE_ZERO, COMPARE, CUT]),
     "shown": ([dv.Count("race")], {"values": None, "guarantee": "adp=1:1e-6"}, [ADD, SHOWN, COMPARE]),
     "named": ([dv.Mean("age", (0, 90), by="race")], {"values": None, "guarantee": "adp=4:1e-6"},

@@ -32,6 +32,7 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     (dv.Count("race"), {"guarantee": "adp=1:1e-6", "values": None}),
     (dv.Mean("age", (0, 50)), {"guarantee": "dp=1", "tell_cut": True}),
     (dv.Quantiles("age", (0, 90), by="race", intervals=False), {"guarantee": "dp=1"}),
+    (dv.Mean("age", (0, 50), by="race"), {"guarantee": "dp=1", "tell_numbers": True}),
     (dv.Mean("age", "auto"), {"guarantee": "dp=1", "fill": {"age": 40}}),
     (dv.Mean("age", (0, 90), by="race"), {"guarantee": "adp=1:1e-6", "values": None}),
     ([dv.Count("race"), dv.Count("sex", "race")], {"guarantee": "zcdp=0.1", "consistent": True}),

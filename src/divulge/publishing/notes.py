@@ -70,6 +70,9 @@ SENTENCES: dict[str, str] = {
         "one beyond these ends counts as the nearest end. How many lie beyond is published, with noise of its own.",
     "note_missing":
         "A row without a number is left out of sums, means, variances and quantiles. How many are is not told.",
+    "note_missing_told":
+        "A row without a number is left out of sums, means, variances and quantiles. How many rows have one is "
+        "published, with noise of its own.",
     "note_share": "A share is of all rows of its group; one without an answer counts as one with another answer.",
     "note_blank":
         "Where an interval would be no narrower than what was known before, there is no number but “no information”. "

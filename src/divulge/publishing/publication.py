@@ -38,6 +38,7 @@ from divulge.publishing.statistics import (
     AUTO,
     Count,
     Cut,
+    Numbers,
     Numeric,
     People,
     Proportion,
@@ -81,6 +82,7 @@ class Task:
     whole: bool
     consistent: bool
     tell_cut: bool = False
+    tell_numbers: bool = False
     interval: tuple[Reach, ...] = ()
     fill: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
     account: Account | None = None
@@ -128,11 +130,13 @@ def task(asked: Publish) -> Task:
     groups = list(dict.fromkeys(name for one in asked.statistics for name in one.by))
     listed = {} if asked.values is None else read_values(asked.values, groups[0] if len(groups) == 1 else None)
     unit = _unit(asked, person)
-    cuts = _cuts(asked.statistics) if asked.tell_cut else ()
+    more = _cuts(asked.statistics) if asked.tell_cut else ()
+    more += _numbers_of(asked.statistics, as_fills(asked.fill)) if asked.tell_numbers else ()
     made = Task(
-        (*asked.statistics, *cuts), kept, unit, None, listed,
+        (*asked.statistics, *more), kept, unit, None, listed,
         asked.values_from_data, asked.null_as, asked.no_other, asked.noise, asked.split, float(level), asked.others,
-        asked.non_negative, asked.whole, asked.consistent, asked.tell_cut, reaches, as_fills(asked.fill),
+        asked.non_negative, asked.whole, asked.consistent, asked.tell_cut, asked.tell_numbers, reaches,
+        as_fills(asked.fill),
         account_of(asked.accounts, unit, asked.ledger, asked.unit),
     )  # fmt: skip
     _require_fills(made)
@@ -167,6 +171,16 @@ def _cuts(statistics: Sequence[Statistic]) -> tuple[Statistic, ...]:
     )
     if not found:
         raise DivulgeError.of("tell_cut", "come with a statistic that has bounds", "it", "without one")
+    return found
+
+
+def _numbers_of(statistics: Sequence[Statistic], fill: Mapping[str, Any]) -> tuple[Statistic, ...]:
+    """Return, for each column of numbers and its groups, the count of rows that have one; where gaps are not filled."""
+    found = tuple(dict.fromkeys(Numbers(one.column, one.by) for one in statistics
+                                if isinstance(one, Numeric) and one.column not in fill))  # fmt: skip
+    if not found:
+        raise DivulgeError.of("tell_numbers", "come with a statistic of numbers, of which missing ones are left out",
+                              "it", "without one")  # fmt: skip
     return found
 
 

@@ -99,6 +99,9 @@ def publish(
     tell_cut : bool
         Publish for each column with bounds how many of its numbers lie beyond them: a statistic "cut", with noise that
         is paid for.
+    tell_numbers : bool
+        Publish for each statistic of numbers how many rows of its groups have one: a statistic "numbers". A mean needs
+        that count anyhow, so that its noise is drawn once for both.
     noise : "laplace" or "gaussian", optional
         The one with the smaller error when not given, where both keep the guarantee.
     split : "need", "mean-squared", "relative", "equal", or numbers, one a query

@@ -41,7 +41,7 @@ RECEIPT: Form = {
     "queries": Some({
         "kind": str, "column": (None, str), "by": [str], "cells": (None, whole), "family": str, "scale": level,
         "loss": level, "threshold?": (int, float), "step?": (int, float), "low?": (int, float), "high?": (int, float),
-        "serves?": [("count", "people", "sum", "mean", "variance", "proportion", "quantile", "cut")],
+        "serves?": [("count", "people", "sum", "mean", "variance", "proportion", "quantile", "cut", "numbers")],
         "at?": str, "draws?": whole, "half_width?": level, "bounds?": [(int, float)],
         "fill?": (int, float),
     }),
@@ -170,7 +170,7 @@ class Published(Record, Shown):
             one |= {"note": row["note"]} if row.get("note") is not None else {}
             for name in NUMBERS:
                 value = row[name]
-                whole = one["statistic"] in ("count", "people", "cut") and name != "standard_error"
+                whole = one["statistic"] in ("count", "people", "cut", "numbers") and name != "standard_error"
                 one[name] = int(value) if whole and value is not None and value == int(value) else value
             out.append(one)
         return out

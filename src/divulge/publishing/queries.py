@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from divulge.errors import DivulgeError
 from divulge.publishing.counting.groups import Categories
-from divulge.publishing.statistics import Count, Cut, People, Proportion, Quantiles, Statistic, Sum, Variance
+from divulge.publishing.statistics import Count, Cut, Numbers, People, Proportion, Quantiles, Statistic, Sum, Variance
 
 Kind = Literal["rows", "people", "values", "squares", "ranks", "cut", "bins"]
 
@@ -287,6 +287,8 @@ def _queries(
     public = unit.rows_known and math.prod(shape) == 1 and bool(least)
     if isinstance(one, (Count, People)):
         return [rows if isinstance(one, Count) else replace(rows, kind="people")]
+    if isinstance(one, Numbers):
+        return [rows if one.column in full else replace(rows, column=one.column, low=0)]
     if isinstance(one, Proportion):
         if public:
             return [Query("rows", one.by, shape, one.column, low=0, only=one.value)]

@@ -15,7 +15,18 @@ from divulge.publishing.noising.estimates import draws_of
 from divulge.publishing.noising.noise import each, half_width, ranks_off
 from divulge.publishing.notes import Note
 from divulge.publishing.queries import Plan, Unit
-from divulge.publishing.statistics import Count, Cut, Mean, Numeric, People, Proportion, Quantiles, Statistic, Sum
+from divulge.publishing.statistics import (
+    Count,
+    Cut,
+    Mean,
+    Numbers,
+    Numeric,
+    People,
+    Proportion,
+    Quantiles,
+    Statistic,
+    Sum,
+)
 from divulge.releasing.planning.listed import bought, taken
 
 _SURPRISING = 0.05
@@ -121,7 +132,8 @@ def notes_of(
     cut = {note for note in _bounds(plan) if not hidden & set(note.values["columns"])}
     said += sorted(cut, key=lambda note: str(note.values))
     said += [of_fill(column, float(value)) for column, value in sorted(asked.fill.items())]
-    said += [Note("note_missing")] if _missing(asked, plan) else []
+    told = "note_missing_told" if asked.tell_numbers else "note_missing"
+    said += [Note(told)] if _missing(asked, plan) else []
     said += [Note("note_share")] if any(isinstance(one, Proportion) for one in plan.statistics) else []
     if any(_can_be_blank(one) for one in plan.statistics):
         said.append(Note("note_blank"))
@@ -132,7 +144,9 @@ def notes_of(
 
 def _can_be_blank(one: Statistic) -> bool:
     """Say whether a statistic has ends that are known before, which an interval can be as wide as."""
-    return not isinstance(one, (Count, Cut, People, Sum)) and not (isinstance(one, Quantiles) and not one.intervals)
+    return not isinstance(one, (Count, Cut, Numbers, People, Sum)) and not (
+        isinstance(one, Quantiles) and not one.intervals
+    )
 
 
 def _missing(asked: Any, plan: Plan) -> bool:
@@ -169,7 +183,7 @@ def least_rows(plan: Plan, noise: Calibration, place: int, level: float) -> int:
     miss = each(level, draws_of(plan.queries, noise.noises))
     parts = [(plan.queries[i], noise.noises[i]) for i in plan.parts[place]]
     one, (query, law) = plan.statistics[place], parts[0]
-    if isinstance(one, (Count, Cut, People, Sum)) or not law.scale:
+    if isinstance(one, (Count, Cut, Numbers, People, Sum)) or not law.scale:
         return 0
     if query.kind == "ranks":
         den, num = query.only.denominator, query.only.numerator

@@ -62,6 +62,7 @@ class Publish(Request):
         Any, Option("What a missing number of a column counts as; may be repeated.", list[str], "C:NUMBER")
     ] = ()
     tell_cut: Annotated[bool, Option("Publish, with noise of its own, how many numbers were cut.", bool)] = False
+    tell_numbers: Annotated[bool, Option("Publish how many rows have a number: of so many a mean is.", bool)] = False
     accounts: Annotated[
         Any,
         Option(

@@ -391,6 +391,23 @@ class Cut(Numeric):
 
 
 @dataclass(frozen=True)
+class Numbers(Statistic):
+    """How many rows have a number in a column: of so many a mean is.
+
+    Asked for by the option `tell_numbers`, for each statistic of numbers, in its groups.
+
+    Examples
+    --------
+    >>> Numbers("age", by=("sex",)).columns
+    ('sex', 'age')
+    """
+
+    column: str
+    by: tuple[str, ...] = ()
+    kind = "numbers"
+
+
+@dataclass(frozen=True)
 class Proportion(Statistic):
     """The share of rows in which a column has a value.
 

@@ -68,8 +68,7 @@ def bounded(table: Table, read: Sequence[str], unit: Unit, groups: Mapping[str, 
         most = ((unit.groups, "divulge_group"), (unit.per_group, "divulge_in_group"))
         kept = " AND ".join(f"{place} <= {bound}" for bound, place in most if bound is not None)
     ranked = (
-        f"SELECT {names}, row_number() OVER (PARTITION BY {who} ORDER BY {order}) AS {PLACE} FROM {rows} "
-        f"WHERE {kept}"
+        f"SELECT {names}, row_number() OVER (PARTITION BY {who} ORDER BY {order}) AS {PLACE} FROM {rows} WHERE {kept}"
     )
     return f"(SELECT * FROM ({ranked}) AS ranked WHERE {PLACE} <= {unit.at_most}) AS bounded"
 

@@ -14,7 +14,18 @@ import numpy as np
 from divulge.publishing.noising.families import Noise
 from divulge.publishing.noising.noise import chosen, each, half_width, noisy, ranks_off
 from divulge.publishing.queries import Plan, Query
-from divulge.publishing.statistics import Count, Cut, Mean, People, Proportion, Quantiles, Statistic, Sum, Variance
+from divulge.publishing.statistics import (
+    Count,
+    Cut,
+    Mean,
+    Numbers,
+    People,
+    Proportion,
+    Quantiles,
+    Statistic,
+    Sum,
+    Variance,
+)
 
 
 @dataclass(frozen=True)
@@ -239,6 +250,7 @@ _ESTIMATES: dict[type, Any] = {
     Count: _count,
     People: _count,
     Cut: _count,
+    Numbers: _count,
     Sum: _sum,
     Mean: _mean,
     Variance: _variance,

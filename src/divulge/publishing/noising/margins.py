@@ -14,7 +14,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.publishing.noising.estimates import Estimates
-from divulge.publishing.statistics import Count, Cut, People
+from divulge.publishing.statistics import Count, Cut, Numbers, People
 
 MOST_JOINT = 600_000
 """Cells of the table over all columns, at most, of which counts are margins that are neither negative nor broken."""
@@ -39,7 +39,7 @@ def adjusted(
 
     Intervals stay, which hold the true counts: they are cut off at 0 where the counts are, and reach to the new values.
     """
-    counts = [i for i, one in enumerate(found) if isinstance(one.statistic, (Count, Cut, People))]
+    counts = [i for i, one in enumerate(found) if isinstance(one.statistic, (Count, Cut, Numbers, People))]
     values = [np.asarray(found[i].values, dtype=float) for i in counts]
     if non_negative:
         values = [np.maximum(value, 0) for value in values]

@@ -252,26 +252,30 @@ def _reading(found: Published, voice: Voice) -> list[Part]:
     return [Head(voice.say("q_stat_read")), *(Para(text, "item") for text in reading(found, voice))]
 
 
+_ADDED = {"count", "people", "sum", "cut", "numbers"}
+"""Kinds of statistics that are counts and sums."""
+
+
 def using(found: Published, voice: Voice) -> list[Text]:
     """Return whether numbers may be added and compared, and what a 0 says."""
     kinds = _statistics(found)
     counts, shown = (
-        bool({"count", "people"} & kinds),
+        bool({"count", "people", "numbers"} & kinds),
         any("threshold" in query and query["kind"] != "keys" for query in found.queries),
     )
     tables = [query for query in found.queries if _is_count(query) and query["kind"] == "rows"]
     agree = _has(found, "note_consistent")
     moved = [name for name in ("consistent", "non_negative") if _has(found, f"note_{name}")]
     names = list[str]()
-    if {"count", "sum"} & kinds:
+    if {"count", "sum", "numbers"} & kinds:
         names += [f"stat_add_{moved[0]}" if moved and "count" in kinds else "stat_add"]
-    names += ["stat_add_not"] if kinds - {"count", "people", "sum", "cut"} else []
+    names += ["stat_add_not"] if kinds - _ADDED else []
     names += ["stat_add_shown"] if shown else []
     names += ["stat_compare_none" if _bare(found) else "stat_compare"]
     if (counts or kinds & {"sum", "cut"}) and not shown:
         raised = _has(found, "note_non_negative") and counts
         names += ["stat_zero", "stat_not_below" if raised else "stat_below"]
-    names += ["stat_zero_not"] if kinds - {"count", "people", "sum", "cut"} else []
+    names += ["stat_zero_not"] if kinds - _ADDED else []
     if len(tables) > 1:
         names += ["stat_totals_agree" if agree else "stat_totals"]
     return list(map(voice.say, names))

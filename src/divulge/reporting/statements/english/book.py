@@ -37,7 +37,8 @@ BOOK: dict[str, str] = {
     "book_columns": "Columns",
     "book_col_statistic":
         "what the number is: count (of rows), people (each counted once), sum, mean, variance, proportion, "
-        "quantile, or cut (how many numbers lay beyond the bounds).",
+        "quantile, numbers (how many rows have a number, of which a mean is), or cut (how many numbers lay beyond the "
+        "bounds).",
     "book_col_column": "the column of the source that it is about; empty for counts.",
     "book_col_at_proportion": "Of a share: the value that is counted.",
     "book_col_at_quantile": "Of a quantile: which share of the rows has no larger value.",
