@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -323,6 +324,39 @@ def test_a_failed_task_publishes_every_row_once(spark: Any, tmp_path: Path) -> N
     flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
     receipt = dv.release(frame, tmp_path / "out", column="x", mechanism=flip)
     assert len(os.listdir(marks)) == 3
+    released = pq.read_table(tmp_path / "out")
+    assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(rows), 1)
+    assert receipt.rows == rows
+    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64())))
+    assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / rows) ** 0.5
+
+
+def test_workers_that_are_killed_in_either_stage_publish_every_row_once(spark: Any, tmp_path: Path) -> None:
+    """A shuffle makes two stages; in each the first worker of every partition is killed after it has given rows on."""
+    from pyspark import TaskContext
+
+    marks = str(tmp_path / "marks")
+    os.mkdir(marks)
+
+    def killed(stage: str) -> Any:
+        def run(batches: Iterator[Any]) -> Iterator[Any]:
+            context = TaskContext.get()
+            mark = os.path.join(marks, f"{stage}-{context.partitionId()}")
+            for batch in batches:
+                yield batch
+                if not os.path.exists(mark):
+                    open(mark, "w").close()
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        return run
+
+    rows = 30_000
+    frame = spark.range(0, rows, 1, 2).selectExpr("id", "cast(id % 2 as string) as x")
+    frame = frame.mapInArrow(killed("before"), "id long, x string").repartition(2, "id")
+    frame = frame.mapInArrow(killed("after"), "id long, x string")
+    flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
+    receipt = dv.release(frame, tmp_path / "out", column="x", mechanism=flip)
+    assert sorted(os.listdir(marks)) == ["after-0", "after-1", "before-0", "before-1"]
     released = pq.read_table(tmp_path / "out")
     assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(rows), 1)
     assert receipt.rows == rows
