@@ -1,5 +1,6 @@
 """The pages in German: every sentence of every template, numbers with decimal commas, the whole way without English."""
 
+import ast
 import html
 import json
 import re
@@ -11,7 +12,8 @@ import pytest
 from divulge.app.server import HERE, STEPS
 from divulge.app.steps import aim, how, release, table
 from divulge.app.words import sentences
-from divulge.reporting.statements.voice import languages, texts
+from divulge.reporting.remarks import remark
+from divulge.reporting.statements.voice import Voice, languages, texts
 
 from .visits import Visit, running
 
@@ -46,6 +48,41 @@ def test_every_sentence_of_the_pages_is_translated(language: str) -> None:
     for one in (*found, *literals, *_constants()):
         assert one in known, one
         assert sorted(PLACES.findall(one)) == sorted(PLACES.findall(known[one])), one
+
+
+REFUSING = ("Refused", "DivulgeError", "number_in", "_whole", "_number", "_degrees")
+"""Calls with sentences for whoever typed something that cannot be."""
+
+
+def sentence_of(node: ast.expr) -> str:
+    """Return a string of the source with {1}, {2}, ... where something is filled in, or nothing."""
+    if isinstance(node, ast.JoinedStr):
+        places = iter(range(1, len(node.values) + 1))
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else f"{{{next(places)}}}"
+                       for part in node.values)  # fmt: skip
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def refusals() -> set[str]:
+    """Return the sentences by which pages refuse what was typed."""
+    found: set[str] = set()
+    for path in (HERE / "steps").glob("*.py"):
+        tree = ast.parse(path.read_text())
+        named = {target.id: sentence_of(node.value) for node in ast.walk(tree) if isinstance(node, ast.Assign)
+                 for target in node.targets if isinstance(target, ast.Name)}  # fmt: skip
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in REFUSING:
+                found |= {named.get(one.id, "") if isinstance(one, ast.Name) else sentence_of(one) for one in node.args}
+    return {one for one in found if " " in one}
+
+
+@pytest.mark.parametrize("language", [one for one in languages() if one != "en"])
+def test_every_refusal_of_the_pages_is_translated(language: str) -> None:
+    said = refusals()
+    assert len(said) > 40
+    for one in said:
+        filled = PLACES.sub("7", one)
+        assert remark(Voice(language), filled) != filled, one
 
 
 def read(page: str) -> str:

@@ -17,6 +17,7 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from divulge import children
 from divulge.app.guard import LOCAL, PAGE_POLICY, Guard, Refused
@@ -132,6 +133,13 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
     found.filters |= filters(voice, numbers) | {"remark": lambda text: remark(voice, on_page(text))}
     found.globals |= {"at_most": at_most, "at_least": at_least, "language": voice.language}
     return found
+
+
+def _back(request: Any, session: Session) -> str:
+    """Return the page of the visit that a request came from, else its first one."""
+    base = f"/s/{session.key}/"
+    came = urlsplit(request.headers.get("referer", "")).path
+    return came if came.startswith(base) and re.fullmatch(r"[a-z]+", came.removeprefix(base)) else f"{base}data"
 
 
 def reachable(session: Session) -> set[str]:
@@ -275,8 +283,12 @@ def application(
         template = "_message.html" if request.headers.get("hx-request") else "message.html"
         session = pages.sessions.get(request.path_params.get("key", ""))
         language = asked_for(request.headers.get("accept-language", "")) if session is None else session.language
-        return responses.HTMLResponse(pages.templates[language].get_template(template).render(why=why, status=status),
-                                      status)  # fmt: skip
+        text = (
+            pages.templates[language]
+            .get_template(template)
+            .render(why=why, status=status, back="" if session is None else _back(request, session))
+        )
+        return responses.HTMLResponse(text, status)
 
     async def refused(request: Any, error: Exception) -> Any:
         status, why = (error.status, error.why) if isinstance(error, Refused) else (400, str(error))

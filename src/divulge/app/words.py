@@ -104,9 +104,9 @@ def spoken(voice: Voice, text: str) -> str:
     """
     if voice.language == "en":
         return text
-    numbers = re.findall(r"\d[\d,.]*(?:e[-+]?\d+)?", text)
+    numbers = re.findall(r"\d[\d,.]*(?:e[-+]?\d+|/\d+)?", text)
     places = iter(range(1, len(numbers) + 1))
-    said = voice.known(re.sub(r"\d[\d,.]*(?:e[-+]?\d+)?", lambda _: f"{{{next(places)}}}", text))
+    said = voice.known(re.sub(r"\d[\d,.]*(?:e[-+]?\d+|/\d+)?", lambda _: f"{{{next(places)}}}", text))
     return re.sub(r"\{(\d+)\}", lambda place: voice.numeral(numbers[int(place[1]) - 1]), said)
 
 

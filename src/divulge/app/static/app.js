@@ -19,8 +19,43 @@
       }
     });
   }
+  /* What was typed is there again after a message that it cannot be: kept in this tab until the next page that opens. */
+  const typed = "typed";
+  let kept = null;
+  function keep(event) {
+    const fields = Array.from(event.target.elements).filter(function (field) { return field.name && field.type !== "file" && field.type !== "hidden"; });
+    sessionStorage.setItem(typed, JSON.stringify({ action: event.target.getAttribute("action"), fields: fields.map(function (field) { return [field.name, field.value, field.checked === true]; }) }));
+  }
+  function restore() {
+    if ("failed" in document.body.dataset) { sessionStorage.setItem("failed", "1"); return; }
+    const failed = sessionStorage.getItem("failed");
+    kept = failed ? JSON.parse(sessionStorage.getItem(typed) || "null") : null;
+    sessionStorage.removeItem("failed");
+    sessionStorage.removeItem(typed);
+    fill();
+  }
+  function fill() {
+    if (!kept) { return; }
+    document.querySelectorAll("form").forEach(function (form) {
+      if (form.getAttribute("action") !== kept.action) { return; }
+      const left = kept.fields.slice();
+      kept.done = true;
+      Array.from(form.elements).forEach(function (field) {
+        const box = field.type === "checkbox" || field.type === "radio";
+        const at = left.findIndex(function (one) { return one[0] === field.name && (!box || one[1] === field.value); });
+        if (at < 0 || field.type === "hidden" || field.type === "file") { return; }
+        const one = left.splice(at, 1)[0];
+        if (box) { field.checked = one[2]; } else { field.value = one[1]; }
+        const fold = field.closest("details");
+        if (fold) { fold.open = true; }
+      });
+    });
+    if (kept.done) { kept = null; }
+  }
+  document.addEventListener("submit", keep);
+  document.addEventListener("DOMContentLoaded", restore);
   document.addEventListener("DOMContentLoaded", function () { draw(document); });
-  document.addEventListener("htmx:afterSettle", function (event) { draw(event.target.parentNode || document); });
+  document.addEventListener("htmx:afterSettle", function (event) { draw(event.target.parentNode || document); fill(); });
   dark.addEventListener("change", function () { draw(document); });
   document.addEventListener("dragover", function (event) { event.preventDefault(); });
   document.addEventListener("drop", function (event) {

@@ -1,0 +1,61 @@
+"""What was typed is there again after a message that it cannot be: by its link, and by the Back button."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from app.visits import serving
+from browser import browser
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with serving() as found:
+        yield found
+
+
+def test_every_field_is_there_again_after_an_error(address: str, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    rows = "\n".join(f"{'abc'[i % 3]},t{i % 7},{51 + i / 9000},{13 + i / 9000}" for i in range(300))
+    file.write_text(f"ill,town,lat,lon\n{rows}\n")
+    from playwright.sync_api import expect
+
+    with browser() as seen:
+        page = seen.page
+        page.goto(address)
+        page.set_input_files("#chosen", file)
+        page.get_by_role("button", name="Read this file").click()
+        page.get_by_role("radio", name="ill is sensitive").check()
+        page.get_by_label("yes; or the promise is to be about a row alone").check()
+        page.get_by_label("these, one a line").check()
+        page.locator("textarea").fill("only one")
+        page.locator("input[name=other]").fill("the rest")
+        page.get_by_role("button", name="See what the others say about it").click()
+        page.get_by_text("from 2 to 1,000").wait_for()
+        page.get_by_role("link", name="Back to the page").click()
+        expect(page.locator("textarea")).to_have_value("only one")
+        assert page.locator("input[name=other]").input_value() == "the rest"
+        assert page.get_by_role("radio", name="ill is sensitive").is_checked()
+        assert page.get_by_label("these, one a line").is_checked()
+        page.locator("textarea").fill("a\nb\nc")
+        page.get_by_role("button", name="See what the others say about it").click()
+        page.wait_for_selector("#told svg.main-svg")
+        page.get_by_role("link", name="Or publish places").click()
+        typed = {"far": "2,5", "south": "51", "west": "here", "north": "51.1", "east": "13.1"}
+        for name, text in typed.items():
+            page.locator(f"input[name={name}]").fill(text)
+        page.locator("input[name=whose][value=row]").check()
+        page.get_by_role("button", name="See how far off").click()
+        page.get_by_text("Give the region in degrees").wait_for()
+        page.go_back()
+        expect(page.locator("input[name=west]")).to_have_value("here")
+        for name, text in typed.items():
+            assert page.locator(f"input[name={name}]").input_value() == text
+        page.reload()
+        page.locator("input[name=west]").wait_for()
+        assert page.locator("input[name=west]").input_value() == ""  # nothing is kept for longer
+        page.goto(address.rstrip("/") + "/s/gone/data")
+        page.get_by_text("This visit has ended").wait_for()
+        assert page.get_by_role("link").all_inner_texts() == ["To the first page"]
+        page.get_by_role("link", name="To the first page").click()
+        page.get_by_role("button", name="Read this file").wait_for()
