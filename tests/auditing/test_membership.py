@@ -331,3 +331,16 @@ def test_nothing_is_promised_without_a_claim_or_a_base_rate() -> None:
     assert found.to_dict()["promise"] is None
     nothing = audit_membership(np.zeros(200), np.arange(200) < 100, base_rate=0.01, claim="gdp=1")
     assert nothing.false_alarms == 0.01
+
+
+def test_a_trade_off_that_is_refuted_says_nothing_about_odds() -> None:
+    """Laplace noise keeps (1, 0)-DP; that it is no Gaussian mechanism of a small mu refutes no epsilon."""
+    rng = np.random.default_rng(1)
+    member = rng.random(20_000) < 0.5
+    found = audit_membership(rng.laplace(1.0 * member), member, method="f-dp", delta=1e-5)
+    assert found.epsilon > 1
+    assert "odds" not in repr(found)
+    assert "at delta = 1e-05, if it is a Gaussian mechanism" in repr(found)
+    assert "standard deviations apart" in found.words
+    pure = audit_membership(rng.laplace(1.0 * member), member, method="f-dp")
+    assert "epsilon >=" not in repr(pure)

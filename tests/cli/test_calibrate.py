@@ -53,7 +53,7 @@ def test_bits_are_asked_and_answered() -> None:
      ("laplace", "dp=x"),
      ("laplace", "dp=1", "--noise", "-1"), ("laplace", "dp=1", "--noise", "2", "--count", "1", "--rate", "0.1"),
      ("laplace", "pml=1", "--base-rate", "0"), ("laplace", "k=5"), ("laplace", "dp=1", "--beside", "none.json"),
-     ("laplace", "hits=nan:0.1")],
+     ("laplace", "hits=nan:0.1"), ("laplace", "dp=1", "--count", "0"), ("laplace", "dp=1", "--count", "-2")],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_one_line(arguments: tuple[str, ...]) -> None:
     done = CliRunner().invoke(app, ["calibrate", *arguments])

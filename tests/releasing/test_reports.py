@@ -180,6 +180,10 @@ def test_foreign_reports_are_refused() -> None:
         Reports(pairs, np.array([[128], [224], [0], [96]], dtype=np.uint8), np.empty((4, 0), np.uint64))
     with pytest.raises(dv.DivulgeError, match="local_hashing leaks the same"):
         P.unary(2**31, 1.0).report(range(5))
+    with pytest.raises(dv.DivulgeError, match="local_hashing counts candidates alone"):
+        P.hadamard(2**31, 1.0).report([0]).frequencies([0])
+    with pytest.raises(dv.DivulgeError, match="at least one candidate"):
+        P.local_hashing(None, 1.0).report(["a"]).frequencies([])
     for wrong in ({"top": 0}, {"confidence": 1.0}, {"confidence": float("nan")}):
         with pytest.raises(dv.DivulgeError):
             reports.frequencies(**wrong)

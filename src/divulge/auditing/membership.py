@@ -152,6 +152,11 @@ class MembershipAudit(Record, Shown):
         """
         if not self.epsilon and not self.mu:
             return "These scores do not show who is in the data."
+        if self.method == "f-dp":
+            return (
+                "At some rate of false alarms people who are in the data are told from others better than numbers of "
+                f"two normal laws whose means are {at_least(self.mu)} standard deviations apart."
+            )
         if self.precision is None or self.base_rate is None:
             return f"The odds that a person is in the data change by at least {at_least(math.exp(self.epsilon))} times."
         base = max(1000, in_so_many(self.base_rate))
@@ -256,7 +261,9 @@ class MembershipAudit(Record, Shown):
         people = f"{number_of(self.members, 'member')} and {number_of(self.others, 'other')}"
         given = f"audit of membership, {self.method}, of {people}, at {percent(self.confidence)} confidence"
         at = f" at delta = {self.delta:g}" if self.delta else ""
-        lines = [given, f"epsilon >= {reached(self.epsilon, 4)}{at}"]
+        if self.method == "f-dp":
+            at += ", if it is a Gaussian mechanism"
+        lines = [given, *([f"epsilon >= {reached(self.epsilon, 4)}{at}"] if self.epsilon or not self.mu else [])]
         if self.mu:
             lines.append(f"mu >= {reached(self.mu, 4)}")
         if self.lift is not None and self.pml is not None:

@@ -24,6 +24,9 @@ from divulge.protocols.two_level import TEXTS
 MOST_VALUES = 1 << 31
 """Values that a report can be about: positions and products of two of them fit 64 bits."""
 
+LEAST_EPSILON = 1e-12
+"""Below it 10^24 reports estimate nothing, and the rational ratio is soon 1."""
+
 MOST_EPSILON = 40.0
 """Beyond it the less likely level would come up less often than once in 10^17 reports: that is no protection."""
 
@@ -69,11 +72,11 @@ def _require_number(count: int) -> None:
 
 
 def level_of(epsilon: Any) -> float:
-    """Return a checked epsilon, above 0 and at most 40."""
+    """Return a checked epsilon, from 1e-12 to 40."""
     level = scalar(epsilon, "epsilon")
-    if not 0 < level <= MOST_EPSILON:
-        raise DivulgeError.of("epsilon", "be above 0 and at most 40", "it", f"{level:g}",
-                              "0 tells nothing that could be estimated, and beyond 40 a report is the value itself."
+    if not LEAST_EPSILON <= level <= MOST_EPSILON:
+        raise DivulgeError.of("epsilon", "be from 1e-12 to 40", "it", f"{level:g}",
+                              "less tells nothing that could be estimated, and beyond 40 a report is the value itself."
                               )  # fmt: skip
     return level
 
@@ -94,7 +97,7 @@ def randomized_response(values: Any, epsilon: float) -> Protocol:
     ----------
     values : int, sequence of labels, or Prior
         K in [2, 2^31], or the values.
-    epsilon : float in (0, 40], nats
+    epsilon : float in [1e-12, 40], nats
 
     Returns
     -------
@@ -124,7 +127,7 @@ def subset_selection(values: Any, epsilon: float, size: int | None = None) -> Pr
     Parameters
     ----------
     values : int, sequence of labels, or Prior
-    epsilon : float in (0, 40], nats
+    epsilon : float in [1e-12, 40], nats
     size : int in [1, K - 1], optional
         d; the whole number nearest to K / (e^epsilon + 1) when not given.
 
@@ -154,7 +157,7 @@ def unary(values: Any, epsilon: float, symmetric: bool = False) -> Protocol:
     Parameters
     ----------
     values : int, sequence of labels, or Prior
-    epsilon : float in (0, 40], nats
+    epsilon : float in [1e-12, 40], nats
     symmetric : bool
         The bit of the own value is 1 with probability 1/2 and others with 1/(e^epsilon + 1) (optimized), or
         1/(e^(epsilon/2) + 1) is the chance of every bit to be flipped (symmetric).
@@ -187,7 +190,7 @@ def local_hashing(values: Any, epsilon: float, buckets: int | None = None) -> Pr
     ----------
     values : int, sequence of labels, Prior, or None
         None for text without a list; a leakage is then asked under a prior of any values.
-    epsilon : float in (0, 40], nats
+    epsilon : float in [1e-12, 40], nats
     buckets : int >= 2, optional
         g; the whole number nearest to e^epsilon + 1 when not given, at most 2^31.
 
@@ -221,7 +224,7 @@ def prefix_extension(epsilon: float, lengths: Any = USUAL_LENGTH, buckets: int |
 
     Parameters
     ----------
-    epsilon : float in (0, 40], nats
+    epsilon : float in [1e-12, 40], nats
     lengths : int L, or lengths in bytes, rising
         An L of at least 2 stands for 2, 3, ..., L. The first is at most 2, each at most 2 more than the one before, the
         last at most 256. Of a text as long as the last one, or longer, so many bytes count, cut behind a whole
@@ -293,7 +296,7 @@ def hadamard(values: Any, epsilon: float) -> Protocol:
     Parameters
     ----------
     values : int, sequence of labels, or Prior
-    epsilon : float in (0, 40], nats
+    epsilon : float in [1e-12, 40], nats
 
     Returns
     -------
@@ -321,7 +324,7 @@ def projective(values: Any, epsilon: float, field: int | None = None, dimension:
     ----------
     values : int, sequence of labels, or Prior
         They take the first K points; there are (s^t - 1)/(s - 1) of them.
-    epsilon : float in (0, 40], nats
+    epsilon : float in [1e-12, 40], nats
     field : prime s, optional
         Near e^epsilon + 1 when not given, with as few more points than values as can be.
     dimension : int t >= 2, optional

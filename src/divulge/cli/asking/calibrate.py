@@ -69,7 +69,7 @@ def command(
     asked = goal_of(goal) or parse(goal).read_in(unit)
     found = calibrate(
         family if noise is None else with_noise(family, noise, sensitivity), asked,
-        count if noise is not None else count or 1, rate,
+        1 if count is None and noise is None else count, rate,
         beside=others, sensitivity=sensitivity, base_rate=base_rate, people=people,
     )  # fmt: skip
     if as_json:

@@ -97,7 +97,9 @@ def command(
 def _print(told: dict[str, Any], side: str) -> None:
     people = f"{number_of(told['members'], 'member')}, {number_of(told['others'], 'other')}"
     say(f"{people}; {told['method']}; bounds hold together with {percent(told['confidence'])} confidence")
-    say(f"epsilon at least {lower(told['epsilon'])} [{told['unit']}] at delta {told['delta']:g}")
+    if told["epsilon"] or not told["mu"]:
+        gaussian = ", if it is a Gaussian mechanism" if told["method"] == "f-dp" else ""
+        say(f"epsilon at least {lower(told['epsilon'])} [{told['unit']}] at delta {told['delta']:g}{gaussian}")
     if told["mu"]:
         say(f"mu at least {lower(told['mu'])}")
     if told["lift"] is not None:

@@ -19,6 +19,9 @@ from divulge.releasing.estimating.intervals import clopper_pearson
 from divulge.releasing.reports.hashing import SEED, UNEVEN, buckets_of, supports, words_of
 from divulge.releasing.reports.part import is_bits, texts_coded
 
+MOST_COUNTED = 1 << 28
+"""Counts that are kept at a time: 2 gigabytes, and as much again while they are transformed."""
+
 UNPACKED = 1 << 12
 """Reports of bits that are unpacked at a time."""
 
@@ -31,9 +34,17 @@ class Decoder:
     def __init__(self, protocol: Protocol, values: Sequence[Hashable] | None = None, key: bytes = b"") -> None:
         self.protocol, self.reports = protocol, 0
         self.names: Labels = protocol.values if values is None else alphabet(values, None, "values")
+        if not len(self.names):
+            raise DivulgeError.of("values", "have at least one candidate", "they", "none")
+        counted = len(self.names) if protocol.hashed else protocol.size
+        counted = counted if _by_value(protocol) else outcomes(protocol)
+        if not counted <= MOST_COUNTED:
+            raise DivulgeError.of(
+                "protocol", f"have at most {MOST_COUNTED:,} values or reports to be counted", "their number",
+                f"{counted:,}", "local_hashing counts candidates alone.",
+            )  # fmt: skip
         self._at = positions(protocol, values, key)
-        counted = len(self._at) if protocol.hashed else protocol.size
-        self._found = np.zeros(counted if _by_value(protocol) else outcomes(protocol), dtype=np.int64)
+        self._found = np.zeros(counted, dtype=np.int64)
 
     @property
     def size(self) -> int:
