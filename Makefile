@@ -24,6 +24,7 @@ test: .venv/test.ready
 search: .venv/test.ready
 	DIVULGE_THOROUGH=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests
 	PYTHONPATH=src:tests $(BIN)/python -m search --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=src:tests $(BIN)/python -m search.publications --draws $(or $(DRAWS),10000)
 
 fuzz: .venv/test.ready
 	PYTHONPATH=src:tests $(BIN)/python tests/fuzz/test_fuzz.py $(SECONDS) $(or $(SEED),0)

@@ -13,6 +13,11 @@ from search import publications
 from search.publications import APPROXIMATE, OPTIONS, outcomes, pairs, repeated, shown
 from support import few
 
+import divulge as dv
+from divulge.publishing.counting.engines import counted
+from divulge.publishing.publication import described, ready, task
+from divulge.publishing.request import Publish
+
 DRAWS = 720
 """A sixth of them, 120, is enough to show an event that is sure in one table and never happens in the other."""
 
@@ -60,3 +65,18 @@ def test_every_option_is_attacked() -> None:
     (here, there), loss = outcomes("counts", "no other", 2)
     assert here.shape == there.shape
     assert loss == pytest.approx(1.0)
+
+
+def test_what_is_attacked_is_what_is_published() -> None:
+    """Each number has the width of its own noise, as where it is drawn once, and holds the true one as often."""
+    level, runs, asked = 0.8, 400, [dv.Count("sex"), dv.Mean("age", (0, 60), by="sex"), dv.Sum("age", (0, 60))]
+    request = Publish(statistics=asked, guarantee="dp=2", values=publications.VALUES, per_row=True, level=level)
+    made = ready(task(request), publications.tables()[0], "local")
+    exact = counted(made.table, made.plan.queries, made.values, made.task.unit)
+    held = 0
+    for found in repeated(made, exact.totals, exact.rows, runs):
+        widths = [float(np.ravel(one.high - one.low)[0]) / 2 for one in (found[0], found[2])]
+        assert widths == [described(made, None).queries[place]["half_width"] for place in (0, 3)]
+        counts, mean = found[0], found[1]
+        held += bool((counts.low[0] <= 300 <= counts.high[0]) and (mean.low[0] <= 20 <= mean.high[0]))
+    assert held / runs > level - 4 * math.sqrt(level * (1 - level) / runs)

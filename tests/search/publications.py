@@ -7,6 +7,7 @@ printed is a lower bound, at 99.9 %, on the epsilon that this event shows beyond
 """
 
 import argparse
+import itertools
 import json
 import math
 import sys
@@ -109,7 +110,7 @@ def repeated(made: Ready, totals: Sequence[np.ndarray], rows: int | None, draws:
             continue
         width = half_width(noise, miss) if noise.scale else 0
         several = noisy(np.broadcast_to(exact, (draws, *np.shape(exact))).copy(), noise)
-        columns.append(Drawn(one, width, noise.deviation) for one in several)
+        columns.append(map(Drawn, several, itertools.repeat(width), itertools.repeat(noise.deviation)))
     for _ in range(draws):
         yield finished(made, [next(column) for column in columns], rows)
 
