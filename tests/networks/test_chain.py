@@ -252,6 +252,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "not square": (lambda: dv.Chain([0.5, 0.5], [[0.5, 0.25, 0.25]] * 2, TRUTH, 2), "square"),
     "one move too few": (lambda: dv.Chain([0.5, 0.5], [STAY], TRUTH, 4), "one matrix a move"),
     "states that differ": (lambda: dv.Chain([0.5, 0.5], np.eye(3), TRUTH, 2), "one row for each of 2 states"),
+    "a release of other states": (
+        lambda: dv.Chain([0.5, 0.5], dv.Channel(STAY, ["a", "b"], ["a", "b"]), dv.Channel(TRUTH, ["a", "c"]), 2),
+        "`release` must have the same labels as the states; 'b' is missing",
+    ),
     "an unknown step": (lambda: two(3).worst(3), "a step from 0 to 2"),
     "an unknown side": (lambda: two(3).worst(0, "up"), "one of pml, pmc, ldp"),  # type: ignore[arg-type]
     "an unknown outcome": (lambda: two(3).pml(0, [0, 2, 0]), r"outputs\[1\]"),

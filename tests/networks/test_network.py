@@ -15,7 +15,7 @@ from support import few, fresh_seed
 
 import divulge as dv
 from divulge.networks import count_at_least, couple, ever, family
-from divulge.networks.bayesian import search
+from divulge.networks.bayesian import elimination, search
 
 TOLD = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
 FOUR = dv.Channel([[F(4, 6) if i == k else F(1, 6) for k in range(3)] for i in range(3)])
@@ -108,6 +108,24 @@ def test_a_large_network_is_summed_and_one_too_entangled_is_refused_before() -> 
         tangled.posterior("x0", {f"z{i}{k}": 0 for i in range(26) for k in range(i)})
 
 
+def test_outputs_whose_table_would_be_too_large_are_fixed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One table of all outputs ties together what is apart once outputs are known."""
+    names = [f"n{i}" for i in range(14)]
+    rng = np.random.default_rng(3)
+    network = dv.Network({n: ([names[i - 1]], rng.dirichlet([1, 1], size=2)) if i else [0.5, 0.5]
+                          for i, n in enumerate(names)})  # fmt: skip
+    for name in names[:12]:
+        network = network.release(name, [[0.7, 0.3], [0.3, 0.7]])
+    listed = network.worst("n13")
+    monkeypatch.setattr(elimination, "ENTRIES", 2**10)
+    found = network.worst("n13")
+    assert found.lower <= listed.lower * (1 + 1e-9)
+    assert found.upper >= listed.lower
+    assert network.lift("n13", found.outputs) == pytest.approx(found.lower, rel=1e-8)
+    with pytest.raises(dv.DivulgeError, match="too entangled"):
+        network.posterior(tuple(names[:12]), {})
+
+
 BIF = """network lungs { property author nobody; }
 // a comment
 variable smoke { type discrete [ 2 ] { yes, no }; }
@@ -129,6 +147,8 @@ def test_a_file_is_read_to_the_last_digit(tmp_path: Path) -> None:
     path.write_text(table)
     assert dv.Network.from_bif(path).prior("lung") == dv.Network.from_bif(path).prior("lung")
     assert dv.Network.from_bif(path).release("xray").worst("lung").lower == network.worst("lung").lower
+    with pytest.raises(dv.DivulgeError, match="`channel` must have the same labels as the states of 'lung'; 'ill' is"):
+        dv.Network.from_bif(tmp_path / "lungs.bif").release("lung", dv.Channel([[1, 0], [0, 1]], ["sick", "well"]))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.model.channel import Channel
-from divulge.model.labels import Labels, is_default, position
+from divulge.model.labels import Labels, alignment, is_default, position
 from divulge.model.prior import Prior
 from divulge.networks.cones import whole
 from divulge.networks.listing import allow_values
@@ -308,6 +308,7 @@ def _matching(channel: Channel, prior: Prior, argument: str) -> Channel:
     if channel.shape[0] != len(prior.secrets):
         states = number_of(len(prior.secrets), "state")
         raise DivulgeError.of(argument, f"have one row for each of {states}", "their number", str(channel.shape[0]))
+    alignment(prior.secrets, channel.secrets, argument, "the states")
     joint = Joint(prior, channel)
     if joint.secrets == prior.secrets:
         return joint.channel

@@ -46,8 +46,8 @@ def command(
     """
     from divulge.networks import Chain
 
-    released, per = read_channel(release), nats_per(unit)
-    chain = Chain(read_prior(initial, released), read_channel(transition), released, steps=steps)
+    moves, per = read_channel(transition), nats_per(unit)
+    chain = Chain(read_prior(initial, moves), moves, read_channel(release), steps=steps)
     if calibrate is not None:
         level = chain.calibrate(calibrate * per) / per
         answer: Any = {"epsilon": calibrate, "local": {"lower": level}}

@@ -37,6 +37,10 @@ class Order:
     work: int
 
 
+class Entangled(DivulgeError):
+    """A question whose tables would be larger than `ENTRIES`."""
+
+
 def order_of(scopes: Sequence[Sequence[Hashable]], sizes: Mapping[Hashable, int], keep: Sequence[Hashable]) -> Order:
     """Return the order in which each variable that is summed out joins the fewest that were apart (least fill)."""
     near: dict[Hashable, set[Hashable]] = {v: set() for scope in scopes for v in scope}
@@ -73,7 +77,7 @@ def summed(
     """
     order = order_of([f.variables for f in factors], sizes, keep)
     if order.largest > ENTRIES:
-        raise DivulgeError(
+        raise Entangled(
             f"the network is too entangled for this question: a table of {order.largest:,} entries would arise, and at "
             f"most {ENTRIES:,} are allowed. Hint: ask about fewer variables or outputs at once, or leave out variables "
             "that are far from what goes out."

@@ -16,7 +16,7 @@ from divulge.late import late
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
-from divulge.model.labels import Labels, position
+from divulge.model.labels import Labels, alignment, position
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown
 from divulge.networks.bayesian.elimination import Factor, summed
@@ -168,7 +168,9 @@ class Network(Shown):
             one = np.full((len(node.states),) * 2, Fraction(0), dtype=object)
             np.fill_diagonal(one, Fraction(1))
             channel = Channel(one, node.states, node.states)
-        joint = Joint(Prior.uniform(node.states), channel if isinstance(channel, Channel) else Channel(channel))
+        channel = channel if isinstance(channel, Channel) else Channel(channel)
+        alignment(node.states, channel.secrets, "channel", f"the states of {variable!r}")
+        joint = Joint(Prior.uniform(node.states), channel)
         order = [position(joint.channel.secrets, state, "channel") for state in joint.prior.secrets]
         aligned = Channel(np.asarray(joint.channel.matrix)[order], joint.prior.secrets, joint.channel.outcomes)
         called = _name(variable if name is None else name, "name")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.networks.bayesian.elimination import Entangled
 from divulge.networks.bayesian.network import Network, Question
 from divulge.networks.listing import LISTED
 from divulge.networks.posteriors import ratio
@@ -34,7 +35,10 @@ def worst_outputs(network: Network, secret: Hashable, side: Side) -> Worst:
     asked = [values.index(True)] if question.event and side != "ldp" else list(range(len(values)))
     search = _Search(network, question, values, prior, asked, side)
     if prod(o.channel.shape[1] for o in network.outputs.values()) * len(values) <= LISTED:
-        return search.listed()
+        try:
+            return search.listed()
+        except Entangled:
+            pass  # one table of all outputs ties together what is apart where they are fixed one by one
     return search.branched()
 
 
