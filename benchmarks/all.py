@@ -281,6 +281,24 @@ def main() -> int:
     where["versions"]["divulge"] = growth.dv.__version__
     chosen = [work for work in growth.WORK if asked.only in work.title]
     seconds = 60 * (3.0 if asked.quick else asked.minutes) / len(growth.WORK) / 2.5
+    with prepared(any("whole table" in work.title for work in chosen), growth):
+        return told(chosen, growth, asked, seconds, last, where)
+
+
+@contextlib.contextmanager
+def prepared(wanted: bool, growth: Any) -> Iterator[None]:
+    """Make an environment for the peers of whole tables, unless one is named; without a network they are missing."""
+    if not wanted or growth.PEERS in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+            os.environ[growth.PEERS] = growth.whole_tables().environment(folder)
+        yield
+
+
+def told(chosen: Any, growth: Any, asked: Any, seconds: float, last: dict[str, Any], where: dict[str, Any]) -> int:
+    """Measure what was chosen, print and write it; return the exit code."""
     kept = {key: last.get(key, empty) if asked.only else empty for key, empty in (("rows", []), ("pictures", []))}
     sizes = dict(last.get("growth", {})) if asked.only else {}
     print(f"{'work':27} {'size':>12} {'time':>11} {'ratio':>9}  {'asked':34}")

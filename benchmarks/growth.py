@@ -7,6 +7,7 @@ LookupError, and the table says so. Sizes cover up to three decades.
 import atexit
 import contextlib
 import importlib
+import importlib.util
 import math
 import os
 import shutil
@@ -446,6 +447,74 @@ def channel_file() -> str:
     return str(path)
 
 
+PEERS = "DIVULGE_PEERS"
+"""Names an interpreter that has the peers for whole tables, which do not go with our libraries; see tables.py."""
+
+
+def whole_tables() -> Any:
+    """Return the module of whole tables beside their peers."""
+    spec = importlib.util.spec_from_file_location("whole_tables", Path(__file__).with_name("tables.py"))
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def assessed(_: int) -> Task:
+    table = dv.datasets.adult()
+    known = [name for name in table.column_names if name != "occupation"]
+
+    def task() -> Any:
+        return dv.assess(table, known, "occupation", pairs=False).measures()
+
+    task()  # libraries are read at first use
+    return task
+
+
+def wrong_measures(found: Any) -> str:
+    return "" if (found["k"], found["groups"]) == (1, 12_458) else f"k {found['k']}, {found['groups']} groups"
+
+
+def coarsened(_: int) -> Task:
+    table, ladders = dv.datasets.adult(), dv.datasets.adult_hierarchies()
+    known = [name for name in table.column_names if name != "occupation"]
+    chosen = {name: ladders[name] for name in known}
+
+    def task() -> Any:
+        return dv.generalize(
+            table, known, "occupation", guarantees="k=5", hierarchies=chosen, loss="discernibility"
+        )  # fmt: skip
+
+    task()
+    return task
+
+
+def wrong_levels(found: Any) -> str:
+    return "" if found.loss == 55_170_356 else f"discernibility {found.loss:.0f}"
+
+
+def by_peers(*names: str) -> Maker:
+    """Return what a peer for whole tables does with Adult, in a process of its own that has the table already."""
+
+    def maker(_: int) -> Task:
+        if PEERS not in os.environ:
+            raise LookupError(f"{PEERS} names no interpreter that has it")
+        known = [name for name in dv.datasets.adult().column_names if name != "occupation"]
+        child = whole_tables().Peers(os.environ[PEERS], known, str(FOLDER))
+        atexit.register(child.close)
+
+        def task() -> list[Any]:
+            found = [child.ask(name) for name in names]
+            if any("wrong" in one for one in found):
+                raise LookupError("it fails")
+            return found
+
+        return task
+
+    return maker
+
+
 READ, NUMPY = "one read of the matrix", "import numpy"
 STARTED = {NUMPY: started("-c", "import numpy"), "python -c pass": started("-c", "pass")}
 MEASURE = ("-m", "divulge", "measure", channel_file(), "--prior", "uniform")
@@ -491,6 +560,10 @@ WORK = (
     Work("reports, unary", "senders", (100, 1000, 10_000), collected(dv.protocols.unary),
          {"pure-ldp": by_pure_ldp("unary_encoding", "UE", 1000, use_oue=True), "multi-freq-ldpy": by_multi_freq},
          (Goal(0.5, "pure-ldp", (1000,)), Goal(0.5, "multi-freq-ldpy", (1000,))), near_theory(dv.protocols.unary)),
+    Work("assess a whole table", "", (1,), assessed, {"pyCANON k and l": by_peers("pyCANON k", "pyCANON l")},
+         (Goal(0.2), Goal(0.1, "pyCANON k and l")), wrong_measures),
+    Work("coarsen a whole table", "", (1,), coarsened, {"anjana": by_peers("anjana generalize")},
+         (Goal(3), Goal(1, "anjana")), wrong_levels),
     Work("divulge --version", "", (1,), started("-m", "divulge", "--version"), STARTED, (Goal(1.5, NUMPY),)),
     Work("divulge measure", "", (1,), started(*MEASURE), STARTED, (Goal(3, NUMPY),)),
 )  # fmt: skip

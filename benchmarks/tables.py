@@ -7,6 +7,7 @@ made here in a folder that goes away, or is that of PYTHON. Seconds are of the p
 """
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
@@ -26,25 +27,15 @@ SECRET = "occupation"
 K = 5
 
 CHILD = """
-import json, sys, time, warnings
+import json, os, sys, time, warnings
+out = os.dup(1)
+os.dup2(2, 1)  # what the peers print is none of our answers
 warnings.simplefilter("ignore")
 import pandas as pd
 table, folder, secret, k = sys.argv[1:]
 data = pd.read_csv(table)
 known = [name for name in data.columns if name != secret]
-found = {}
-def timed(name, work):
-    start = time.process_time()
-    try:
-        answer = work()
-    except Exception as error:
-        found[name] = {"wrong": type(error).__name__}
-    else:
-        found[name] = {"seconds": time.process_time() - start, "answer": answer}
 from pycanon import anonymity
-timed("pyCANON k", lambda: int(anonymity.k_anonymity(data, known)))
-timed("pyCANON l", lambda: int(anonymity.l_diversity(data, known, [secret])))
-timed("pyCANON t", lambda: float(anonymity.t_closeness(data, known, [secret])))
 import anjana.anonymity
 ladders = {}
 for name in known:
@@ -55,14 +46,62 @@ def coarse():
     out = anjana.anonymity.k_anonymity(text, [], known, int(k), 0, ladders)
     sizes = out.groupby(known, dropna=False).size()
     return {"k": int(sizes.min()), "discernibility": int((sizes * sizes).sum())}
-timed("anjana generalize", coarse)
-print(json.dumps(found))
+tasks = {
+    "pyCANON k": lambda: int(anonymity.k_anonymity(data, known)),
+    "pyCANON l": lambda: int(anonymity.l_diversity(data, known, [secret])),
+    "pyCANON t": lambda: float(anonymity.t_closeness(data, known, [secret])),
+    "anjana generalize": coarse,
+}
+for name in sys.stdin:
+    start = time.process_time()
+    try:
+        told = {"answer": tasks[name.strip()]()}
+    except Exception as error:
+        told = {"wrong": type(error).__name__}
+    os.write(out, (json.dumps(told | {"seconds": time.process_time() - start}) + "\\n").encode())
 """
+
+
+def environment(folder: str) -> str:
+    """Make an environment with the peers in a folder, and return its interpreter."""
+    venv.create(folder, with_pip=True)
+    python = f"{folder}/bin/python"
+    subprocess.run([python, "-m", "pip", "install", "-q", *PEERS], check=True, stdout=sys.stderr)
+    return python
+
+
+class Peers:
+    """The peers in a process of their own, which has the table and is asked for one piece of work after the other."""
+
+    def __init__(self, python: str, known: list[str], folder: str) -> None:
+        pyarrow.csv.write_csv(adult().select([*known, SECRET]), f"{folder}/adult.csv")
+        for name in known:
+            Path(f"{folder}/{name}.csv").write_text(Path(adult_hierarchies()[name]).read_text())
+        command = [python, "-c", CHILD, f"{folder}/adult.csv", folder, SECRET, str(K)]
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, name: str) -> dict[str, Any]:
+        """Return the answer of a peer and the seconds of the processor that it took, or what went wrong."""
+        assert self.child.stdin
+        assert self.child.stdout
+        with contextlib.suppress(BrokenPipeError):
+            self.child.stdin.write(f"{name}\n")
+            self.child.stdin.flush()
+        told = self.child.stdout.readline()
+        if not told:
+            raise LookupError("the peers did not run")
+        return json.loads(told)
+
+    def close(self) -> None:
+        """End the process."""
+        self.child.communicate()
 
 
 def ours(known: list[str]) -> dict[str, dict[str, Any]]:
     """Return what is measured here, and how long it takes."""
     table, ladders = adult(), {name: adult_hierarchies()[name] for name in known}
+    dv.assess(table.slice(0, 100), known, SECRET).measures()  # libraries are read at first use
+    dv.generalize(table.slice(0, 100), known, SECRET, guarantees="k=2", hierarchies=ladders)
     found: dict[str, dict[str, Any]] = {}
 
     def timed(name: str, work: Any) -> Any:
@@ -90,14 +129,11 @@ def ours(known: list[str]) -> dict[str, dict[str, Any]]:
 def peers(python: str, known: list[str]) -> dict[str, dict[str, Any]]:
     """Return what the peers measure on the same table, in a process of their own."""
     with tempfile.TemporaryDirectory() as folder:
-        pyarrow.csv.write_csv(adult().select([*known, SECRET]), f"{folder}/adult.csv")
-        for name in known:
-            Path(f"{folder}/{name}.csv").write_text(Path(adult_hierarchies()[name]).read_text())
-        command = [python, "-c", CHILD, f"{folder}/adult.csv", folder, SECRET, str(K)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"the peers did not run: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+        child = Peers(python, known, folder)
+        try:
+            return {name: child.ask(name) for name in ("pyCANON k", "pyCANON l", "pyCANON t", "anjana generalize")}
+        finally:
+            child.close()
 
 
 def main() -> None:
@@ -111,12 +147,9 @@ def main() -> None:
         found |= peers(asked.peers, known)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            venv.create(folder, with_pip=True)
-            python = f"{folder}/bin/python"
-            subprocess.run([python, "-m", "pip", "install", "-q", *PEERS], check=True, stdout=sys.stderr)
-            found |= peers(python, known)
+            found |= peers(environment(folder), known)
     for name, one in found.items():
-        seconds = f"{one['seconds']:9.3f} s" if "seconds" in one else f"{one['wrong']:>11}"
+        seconds = f"{one['seconds']:9.3f} s" if "wrong" not in one else f"{one['wrong']:>11}"
         print(f"{name:28} {seconds}  {one.get('answer', '')}")
 
 

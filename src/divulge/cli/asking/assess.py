@@ -113,7 +113,7 @@ _WORDS = {
     "certainty": "largest share of a value in a group", "distinct_l": "distinct l", "entropy_l": "entropy l",
     "beta": "beta", "enhanced_beta": "enhanced beta", "information": "information about the secret [nats]",
 }  # fmt: skip
-_FROM_BELOW = frozenset({"k", "least_lift", "distinct_l", "entropy_l", "journalist"})
+_FROM_BELOW = frozenset({"k", "least_lift", "distinct_l", "entropy_l"})
 
 
 def _print(found: Any, told: dict[str, Any]) -> None:
