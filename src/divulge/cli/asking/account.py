@@ -30,6 +30,8 @@ def command(
 ) -> None:
     """Add up releases about the same data: epsilon and delta with bounds, pure epsilon, Renyi and zCDP.
 
+    Of one record or value: what correlated ones tell of it, such as relatives or other days, is not covered.
+
     RELEASES is a list such as [{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1, "count": 1000}]; a CSV table
     has a column for each parameter. Mechanisms: gaussian, laplace, discrete-gaussian, discrete-laplace,
     randomized-response, exponential, noisy-max, sparse-vector, tree-aggregation, channel (with "file"), adp, zcdp,

@@ -447,6 +447,10 @@ def _rho(parts: tuple[Part, ...]) -> float:
 def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
     """Return the composition of releases about the same data: brackets on delta(epsilon) and epsilon(delta).
 
+    What adds up is what releases tell of one record or value. Others that are correlated with it are not covered:
+    epsilon for one is n epsilon for n copies of it. Nor do levels under a prior add up: X xor Z and Z say nothing of X
+    each, and together all. `Chain` and `Network` compute what correlated outputs say.
+
     Parameters
     ----------
     releases : each a mechanism, privacy loss, channel or promise, or a pair (release, count)
