@@ -79,6 +79,10 @@ def of_statistics(folder: Path, told: Callable[[str], object]) -> None:
         blanks = re.findall(r"\{(\w+)\}", SENTENCES[name])
         values = {blank: ["town"] if blank == "columns" else 1234.5 for blank in blanks}
         told(Note(name, values).text)
+    few = pa.table({"age": [None, 1, 2, 30, 2.5] * 8, "sex": ["f", "m"] * 20})
+    ages: Any = {"bounds": (0, 20), "by": "sex", "step": 1}
+    dv.publish(few, [dv.Mean("age", **ages), dv.Proportion("sex", "f")], guarantee="dp=1", values={"sex": ["f", "m"]},
+               per_row=True, warn=told)  # fmt: skip
 
 
 @pytest.mark.parametrize("made", [read_oddly, released_beside, assumed, of_statistics])
