@@ -73,7 +73,7 @@ def _filled(voice: Voice, found: re.Match[str], blank: re.Match[str]) -> str:
 
 
 def _near(language: str, text: str) -> Iterator[tuple[re.Pattern[str], str]]:
-    """Yield the sentences that begin like a text, those with most words first."""
+    """Yield the sentences that begin like a text, those that do so in words, and then those with most words, first."""
     for begins, template, said in _templates(language):
         if text.startswith(begins):
             yield _pattern(template), said
@@ -83,7 +83,7 @@ def _near(language: str, text: str) -> Iterator[tuple[re.Pattern[str], str]]:
 def _templates(language: str) -> tuple[tuple[str, str, str], ...]:
     found = [(_BLANK.split(one)[0], one, said) for one, said in texts(language).items() if _BLANK.search(one)]
     found = [one for one in found if len(re.findall(r"[a-z]{2,}", _BLANK.sub("", one[1]))) > 1]
-    return tuple(sorted(found, key=lambda one: -len(_BLANK.sub("", one[1]))))
+    return tuple(sorted(found, key=lambda one: (not one[0], -len(_BLANK.sub("", one[1])))))
 
 
 @cache
