@@ -244,7 +244,11 @@ def test_the_order_of_rows_and_other_columns_do_not_go_out() -> None:
         ({"known": []}, "at least one column"),
         ({"secret": None, "guarantees": "t=0.1"}, "be named"),
         ({"hierarchies": {"q": H.flat()}}, "of known columns"),
-        ({"hierarchies": {"a": {"1": ["*"]}}}, "every value of column 'a'; one is not in it; so are 1 of 2"),
+        ({"hierarchies": {"a": {"1": ["*"]}}}, "number of those that are not in it is 1 of 2"),
+        (
+            {"hierarchies": {"a": {"1": ["*"], "2": ["+"]}}, "guarantees": "k=2"},
+            "which for one of them is more than one",
+        ),
         ({"hierarchies": {"a": {"1": ["x", "*"], "2": ["*"]}}}, "cells in every row"),
         ({"hierarchies": {"a": {"1": ["x", "y"], "2": ["x", "z"]}}}, "be nested"),
         ({"hierarchies": {"a": "no-such-file.csv"}}, "no such file"),
@@ -281,7 +285,7 @@ def test_ladders_that_are_not_nested_are_refused() -> None:
 
 
 def test_numbers_against_a_ladder_of_texts_are_refused_without_a_cell() -> None:
-    with pytest.raises(dv.DivulgeError, match="no number; so are 2 of 2") as refused:
+    with pytest.raises(dv.DivulgeError, match="those that are no number is 2 of 2") as refused:
         dv.generalize(pa.table({"a": ["Ada", "Bob"]}), "a", guarantees="k=2", hierarchies={"a": H.ladder(5)})
     assert "Ada" not in str(refused.value)
 

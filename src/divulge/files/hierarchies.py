@@ -241,7 +241,7 @@ class Hierarchy(Shown):
         if unknown:
             raise DivulgeError.of(
                 "hierarchies", f"have a place for every value of column {column!r}",
-                "one", f"{_UNKNOWN[self.kind]}; so are {unknown:,} of {len(labels):,}",
+                f"the number of those that are {_UNKNOWN[self.kind]}", f"{unknown:,} of {len(labels):,}",
             )  # fmt: skip
         _require_nested(paths, f"hierarchy of {column!r}")
         named: list[tuple[str, ...]] = []

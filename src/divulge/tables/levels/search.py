@@ -126,8 +126,9 @@ class Search:
         monotone = not self.lattice.suppress
         if not feasible and monotone:
             why = self.infeasible[top]
+            apart = any(len(column.labels[-1]) > 1 for column in self.lattice.columns)
             raise DivulgeError.of(
-                "guarantees", _COARSEST[bool(self.lattice.fixed)], why.guarantee,
+                "guarantees", _COARSEST[1 if self.lattice.fixed else 2 if apart else 0], why.guarantee,
                 f"not kept there: it has {why.measured}", "a weaker guarantee, or fewer at once, can be kept.",
             )  # fmt: skip
         sums = self.levels.sum(axis=1, dtype=np.int64)
@@ -164,8 +165,11 @@ class Search:
             found.append(self.node(min(places, key=lambda place: (self.lower[place], place))))
 
 
-_COARSEST = ("hold at least where all rows are one group", "hold at least where the other columns are coarsest")
-"""Where guarantees have to hold, without and with levels that were chosen beforehand."""
+_COARSEST = (
+    "hold at least where all rows are one group", "hold at least where the other columns are coarsest",
+    "hold at least at the last level of each hierarchy, which for one of them is more than one value",
+)  # fmt: skip
+"""Where guarantees have to hold: as a rule, with levels that were chosen beforehand, with a hierarchy without a top."""
 
 
 def searched(lattice: Lattice, loss: Loss) -> Certificate:
