@@ -1,12 +1,14 @@
 """Every kind of work over its sizes, beside peers and physical limits: the table of goals, JSON and pictures.
 
     python benchmarks/all.py [--quick] [--only WORD] [--minutes 20] [--no-pictures]
+    python benchmarks/all.py --compare COMMIT [--only WORD] [--minutes 20]
 
 Every kind runs in a process of its own, which is ended when its share of the time is used up. Ours and the others take
 turns, and the least time of each counts; memory is the most that Python's allocators (of a release: its process) held.
 The last run, docs/benchmarks/results.json, is read first: what has become slower or faster since is said in ratios of
 the peer or limit, on which machines agree where seconds differ. The exit code is 1 when a goal was missed, and 130 of
-a run that was interrupted, which writes nothing.
+a run that was interrupted, which writes nothing. With `--compare` the sources as they are and those of a commit take
+turns, the same work in both, and the medians of their ratios are printed; 1 is returned when one is above 1.1.
 """
 
 import argparse
@@ -21,7 +23,7 @@ import tempfile
 import time
 import tracemalloc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -120,12 +122,12 @@ def measured(title: str, seconds: float) -> Iterator[dict[str, Any]]:
 # All of them.
 
 
-def grown(title: str, seconds: float) -> list[dict[str, Any]]:
-    """Return what a process of its own has measured of a kind of work until its time was up."""
+def grown(title: str, seconds: float, sources: Path = HERE.parent / "src") -> list[dict[str, Any]]:
+    """Return what a process of its own, by these sources, has measured of a kind of work until its time was up."""
     command = [sys.executable, str(HERE / "all.py"), "--row", title, "--seconds", f"{seconds:g}"]
     environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what Python compiled is kept, as on a machine of a user
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent / "src"), os.environ.get("PYTHONPATH"))))
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(sources), os.environ.get("PYTHONPATH"))))
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -193,6 +195,38 @@ def shown(row: dict[str, Any]) -> str:
         asides.append(f"{row['since']:.2f} of the last run")
     aside = "; ".join(filter(None, asides))
     return f"{row['work']:27} {size:>12} {clock(row['seconds']):>11} {ratio:>9}  {row['goal']:34} {verdict:8} {aside}"
+
+
+def compare(commit: str, works: Sequence[Any], seconds: float) -> int:
+    """Print time now over time at a commit, for each kind of work and size; 1 when a median is above `_SLOWER`."""
+    slower = 0
+    with tempfile.TemporaryDirectory() as folder:
+        packed = subprocess.run(
+            ["git", "-C", str(HERE.parent), "archive", commit, "src"], capture_output=True, check=True
+        )
+        subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+        for work in works:
+            ratios: dict[int, list[float]] = {}
+            for _ in range(_ROUNDS):
+                then, now = (
+                    grown(work.title, seconds / _ROUNDS, at) for at in (Path(folder) / "src", HERE.parent / "src")
+                )
+                before = {one["size"]: one["seconds"].get(OURS) for one in then}
+                for one in now:
+                    if OURS in one["seconds"] and before.get(one["size"]):
+                        ratios.setdefault(one["size"], []).append(one["seconds"][OURS] / before[one["size"]])
+            for size, found in ratios.items():
+                middle = sorted(found)[len(found) // 2]
+                slower |= middle > _SLOWER
+                print(f"{work.title:27} {size:>12,} {middle:9.2f}  of {commit}, {len(found)} rounds", flush=True)
+    return int(slower)
+
+
+_ROUNDS = 5
+"""Turns that the two sources take."""
+
+_SLOWER = 1.1
+"""Medians of five ratios are off by some percent on a machine that does nothing else."""
 
 
 def clock(seconds: float) -> str:
@@ -267,6 +301,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="kinds of work whose title has this in it")
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--no-pictures", action="store_true")
+    parser.add_argument(
+        "--compare", metavar="COMMIT", help="take turns with the sources of a commit; nothing is written"
+    )
     parser.add_argument("--row", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=10.0, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -282,6 +319,8 @@ def main() -> int:
     chosen = [work for work in growth.WORK if asked.only in work.title]
     seconds = 60 * (3.0 if asked.quick else asked.minutes) / len(growth.WORK) / 2.5
     with prepared(any("whole table" in work.title for work in chosen), growth):
+        if asked.compare:
+            return compare(asked.compare, chosen, seconds)
         return told(chosen, growth, asked, seconds, last, where)
 
 
