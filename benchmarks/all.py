@@ -207,18 +207,18 @@ def compare(commit: str, works: Sequence[Any], seconds: float) -> int:
         subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
         for work in works:
             ratios: dict[int, list[float]] = {}
-            for _ in range(_ROUNDS):
-                then, now = (
-                    grown(work.title, seconds / _ROUNDS, at) for at in (Path(folder) / "src", HERE.parent / "src")
-                )
+            for turn in range(_ROUNDS):
+                places = [HERE.parent / "src", Path(folder) / "src"]
+                found = {at: grown(work.title, seconds / _ROUNDS, at) for at in (places if turn % 2 else places[::-1])}
+                now, then = (found[at] for at in places)
                 before = {one["size"]: one["seconds"].get(OURS) for one in then}
                 for one in now:
                     if OURS in one["seconds"] and before.get(one["size"]):
                         ratios.setdefault(one["size"], []).append(one["seconds"][OURS] / before[one["size"]])
-            for size, found in ratios.items():
-                middle = sorted(found)[len(found) // 2]
+            for size, several in ratios.items():
+                middle = sorted(several)[len(several) // 2]
                 slower |= middle > _SLOWER
-                print(f"{work.title:27} {size:>12,} {middle:9.2f}  of {commit}, {len(found)} rounds", flush=True)
+                print(f"{work.title:27} {size:>12,} {middle:9.2f}  of {commit}, {len(several)} rounds", flush=True)
     return int(slower)
 
 

@@ -268,7 +268,8 @@ def roomy(most: int) -> str:
 
 
 def sources_now() -> Path:
-    return ROOT / "src"
+    """Return the sources that this process runs by, which `--compare` chooses."""
+    return Path(dv.__file__).resolve().parent.parent
 
 
 def sources_before() -> Path:
@@ -435,7 +436,7 @@ def near_theory(protocol: Callable[[int, float], dv.protocols.Protocol]) -> Call
 
 def started(*arguments: str) -> Maker:
     def maker(_: int) -> Task:
-        environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+        environment = os.environ | {"PYTHONPATH": str(sources_now())}
         return lambda: subprocess.run([sys.executable, *arguments], env=environment, check=True, capture_output=True)
 
     return maker
