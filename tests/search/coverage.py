@@ -106,7 +106,7 @@ GIVEN: dict[str, str] = {
     "Published": "by others prior protected",
     "Quantiles": "bounds by intervals probabilities step",
     "RandomizedResponse": "categories epsilon",
-    "Receipt": "asked null_as purpose untouched",
+    "Receipt": "asked coarsened null_as purpose untouched",
     "Refinement": "order riskier",
     "RenyiRelease": "alpha epsilon",
     "Score": "about least worst",
@@ -168,7 +168,7 @@ EXCUSED: dict[str, dict[str, str]] = {
     },
     "what attacks have; tests/auditing/test_attributes.py holds it": {"SyntheticAudit": "attacks linkage singling"},
     "another recoding, or a mechanism on top; tests/tables/test_local.py and test_perturbed.py hold it": {
-        "Generalization": "both local perturbed"
+        "Generalization": "both local others perturbed"
     },
     "names tables; tests/app/test_asked.py holds it": {"Ledger": "tables"},
     "keeps or refuses; tests/releasing/test_recognition.py holds it": {
