@@ -55,8 +55,10 @@ class Composed:
         alike: Counter[Any] = Counter()
         for part, times in chain.from_iterable(way.parts for way in several):
             alike[part] += times
-        sums = (math.fsum(getattr(way, name) for way in several) for name in ("shift", "more", "outside"))
-        return cls(compose(*alike.items(), tolerance=1e-4), *sums, rho)
+        shift, more, outside = (
+            math.fsum(getattr(way, name) for way in several) for name in ("shift", "more", "outside")
+        )
+        return cls(compose(*alike.items(), tolerance=1e-4), shift, more, outside, rho)
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at this delta."""
