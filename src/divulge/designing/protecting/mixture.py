@@ -390,6 +390,7 @@ class Program:
         self.model.passModel(model)
         self.places = np.arange(len(self.low), dtype=np.int32)
         self.optimal = highspy.HighsModelStatus.kOptimal
+        self.ends_well = (self.optimal, highspy.HighsModelStatus.kInfeasible)
 
     def _solved(self, cost: np.ndarray, low: np.ndarray, high: np.ndarray) -> Solved | None:
         """Return the solution, its bound by any dual; None where it is proved that there is nothing in this box.
@@ -399,6 +400,9 @@ class Program:
         self.model.changeColsBounds(len(cost), self.places, low, high)
         self.model.changeColsCost(len(cost), self.places, cost)
         self.model.run()
+        if self.model.getModelStatus() not in self.ends_well:
+            self.model.clearSolver()  # a basis of an earlier box may be of no use in this one
+            self.model.run()
         if self.model.getModelStatus() == self.optimal:
             solution = self.model.getSolution()
             dual, point = np.array(solution.row_dual), np.array(solution.col_value)
