@@ -106,11 +106,9 @@ def best_blend(law: Law, utility: SubConvex, effort: Effort) -> Blend:
     """Return the best mixture for a law: of all extreme columns where they are few, else of those that are found."""
     if len(law.prior) <= _LARGEST:
         try:
-            columns, tops = law.rays()
+            return _listed(law, utility, *law.rays())
         except DivulgeError:
-            pass  # too many of them
-        else:
-            return _listed(law, utility, columns, tops)
+            pass  # too many of them, or so nearly alike that no mixture of them is a channel within the tolerance
     return Search(law, utility, effort).blend()
 
 
