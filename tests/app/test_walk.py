@@ -214,7 +214,7 @@ def test_a_file_of_an_office_and_its_program(address: str, towns: Path, tmp_path
     """Fifty values with umlauts, on a dark phone; the program that the page shows runs."""
     with browser(390, True) as seen:
         papers = walk(seen, address, towns, "wohnort", "towns", tmp_path)
-        seen.page.locator("summary").click()
+        seen.page.locator("main summary").click()
         shown = seen.page.locator("pre").first.inner_text()
     (tmp_path / towns.name).write_bytes(towns.read_bytes())
     for file in tmp_path.glob("wohnort_perturbed*"):  # what the page gave has the names that the program writes
