@@ -391,7 +391,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term(
             "Markov quilt mechanism; max-influence",
             "",
-            ("networks.markov_quilt", "networks.quilt_influence"),
+            ("networks.markov_quilt", "networks.quilt_influence", "networks.influence_curve"),
             "Song et al.",
             "correlated",
         ),

@@ -10,7 +10,7 @@ import pytest
 from support import few, fresh_seed
 
 import divulge as dv
-from divulge.networks import markov_quilt, quilt_influence, wasserstein
+from divulge.networks import influence_curve, markov_quilt, quilt_influence, wasserstein
 
 STAY = [["9/10", "1/10"], ["1/10", "9/10"]]
 AS_IT_IS = [[1, 0], [0, 1]]
@@ -22,6 +22,30 @@ def test_the_influence_of_a_quilt_by_hand() -> None:
     assert quilt_influence(chain, 5, None, None) == 0
     with pytest.raises(dv.DivulgeError, match="from 1 to 5"):
         quilt_influence(chain, 5, 6, None)
+
+
+def test_the_influence_curve_is_that_of_listed_paths() -> None:
+    rng = np.random.default_rng(fresh_seed())
+    for _ in range(few(20)):
+        n, steps = int(rng.integers(2, 4)), int(rng.integers(1, 6))
+        weights = rng.integers(1, 7, (n + 1, n))
+        rows = [[F(int(v), int(row.sum())) for v in row] for row in weights]
+        paths = {
+            x: math.prod([rows[0][x[0]], *(rows[1 + s][z] for s, z in pairwise(x))])
+            for x in product(range(n), repeat=steps)
+        }
+        curve = influence_curve(dv.Chain(rows[0], rows[1:], np.eye(n), steps=steps))
+        assert len(curve) == steps - 1
+        for k, level in enumerate(curve, start=1):
+            widest = F(1)
+            for t in range(steps):
+                beside = [s for s in (t - k, t + k) if 0 <= s < steps]
+                laws = [dict.fromkeys(product(range(n), repeat=len(beside)), F(0)) for _ in range(n)]
+                for x, p in paths.items():
+                    laws[x[t]][tuple(x[s] for s in beside)] += p
+                given = [{seen: p / sum(law.values()) for seen, p in law.items()} for law in laws]
+                widest = max(widest, *(a[seen] / b[seen] for a in given for b in given for seen in a))
+            assert level == pytest.approx(math.log(widest), rel=1e-12, abs=1e-12)
 
 
 def test_both_scales_keep_their_promise_on_all_laws_of_the_count() -> None:

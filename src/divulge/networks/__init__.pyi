@@ -8,6 +8,7 @@ from .model import Candidates as Candidates
 from .over_time import OverTime as OverTime
 from .over_time import Step as Step
 from .pufferfish import Pufferfish as Pufferfish
+from .pufferfish import influence_curve as influence_curve
 from .pufferfish import markov_quilt as markov_quilt
 from .pufferfish import quilt_influence as quilt_influence
 from .pufferfish import wasserstein as wasserstein

@@ -251,6 +251,42 @@ def quilt_influence(chain: Chain, step: int, before: int | None, after: int | No
     return max(_Reach(one).influence(t, before, after) for one in chain.models)
 
 
+def influence_curve(chain: Chain) -> tuple[float, ...]:
+    """Return what the steps k before and after a step say of it at most, for k = 1, 2, ...: how fast a chain forgets.
+
+    Parameters
+    ----------
+    chain : Chain
+
+    Returns
+    -------
+    tuple of float
+        For each k below the number of steps the largest `quilt_influence` of any step, in nats, in [0, +inf]: of both
+        steps that are k away, or of the one that the chain has.
+
+    References
+    ----------
+    Song, Wang, Chaudhuri, Definition 4.1, arXiv:1603.03977.
+
+    Examples
+    --------
+    >>> stay = [["9/10", "1/10"], ["1/10", "9/10"]]
+    >>> chain = Chain(["1/2", "1/2"], stay, [[1, 0], [0, 1]], steps=11)
+    >>> [round(level, 2) for level in influence_curve(chain)[:5]]  # the last is log 17214201/4414201
+    [4.39, 3.03, 2.26, 1.74, 1.36]
+    """
+    last = len(_chain(chain).models[0]) - 1
+    reaches = [_Reach(model) for model in chain.models]
+    return tuple(
+        max(
+            reach.influence(t, k if k <= t else None, k if k <= last - t else None)
+            for reach in reaches
+            for t in range(last + 1)
+        )
+        for k in range(1, last + 1)
+    )
+
+
 def rational(steps: Steps) -> Steps:
     """Return a chain in fractions; doubles count as the decimals that they print as, in rows renormalized to 1.
 
