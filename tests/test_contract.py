@@ -205,7 +205,6 @@ PARAMETERS: dict[str, tuple[Any, list[Any]]] = {
     "wasserstein.state": (0, ["nonsense", None, 7, math.nan, object(), [0]]),
     "markov_quilt.epsilon": (1.0, [*NO_NUMBER, 0.0, -1.0]),
     "wasserstein.epsilon": (1.0, [*NO_NUMBER, 0.0, -1.0]),
-    "influence_curve.chain": (CHAIN, [None, 1, "nonsense", object(), []]),
     "quilt_influence.step": (1, [None, -1, 3, 0.5, math.nan, "nonsense", object(), []]),
     "quilt_influence.before": (1, [-1, 3, 0.5, math.nan, "nonsense", object(), []]),
     "quilt_influence.after": (1, [-1, 3, 0.5, math.nan, "nonsense", object(), []]),

@@ -148,7 +148,7 @@ def events(rng: np.random.Generator) -> None:
     assert chain.worst(of_chain).lower == network.worst(of_network).lower == high
 
 
-@case("wasserstein", "markov_quilt", "quilt_influence", "Pufferfish")
+@case("wasserstein", "markov_quilt", "quilt_influence", "influence_curve", "Pufferfish")
 def counts(rng: np.random.Generator) -> None:
     """Noise on a count keeps the ratio of the densities for any two states, on all laws of the count."""
     n, steps = int(rng.integers(2, 4)), int(rng.integers(1, 5))
@@ -189,6 +189,10 @@ def counts(rng: np.random.Generator) -> None:
     given = {(u, quilt): p / prior[u] for (u, quilt), p in seen.items()}
     widest = max(given[u, quilt] / given[v, other] for u, quilt in given for v, other in given if quilt == other)
     same("influence", math.exp(dv.networks.quilt_influence(chain, t, before, after)), widest)
+    curve = dv.networks.influence_curve(chain)
+    assert len(curve) == steps - 1
+    if before == after and before is not None:
+        at_most("curve", math.log(widest), curve[before - 1] + 1e-12)
 
 
 @case("temporal_limit")
