@@ -192,7 +192,7 @@ def test_missing_values_and_numbers_go_through() -> None:
     done = dv.release(source, column="x", null_as="none", **asked)
     found = dv.estimate_frequencies(done.table, done, confidence=1 - NEVER)
     assert set(found.values) == {"7", "non…"}
-    with pytest.raises(dv.DivulgeError, match="missing value"):
+    with pytest.raises(dv.DivulgeError, match="a value in every row"):
         dv.release(source, column="x", **asked)
 
 

@@ -247,7 +247,7 @@ def test_a_missing_part_of_a_combination_is_its_label() -> None:
     done = dv.release(source, null_as="none", per_row=True, **asked)
     found = dv.estimate_frequencies(done.table, done, values=[("v0", "a"), ("none", "b"), ("none", "a")])
     assert found.frequency == pytest.approx([0.5, 0.5, 0], abs=0.2)
-    with pytest.raises(DivulgeError, match="no missing value"):
+    with pytest.raises(DivulgeError, match="a value in every row"):
         dv.release(source, per_row=True, **asked)
     for wrong, said in (({"prior": "uniform"}, "left out"), ({"protocol": "prefix-extension"}, "be one with"),
                         ({"released_as": ["a", "b"]}, "be one name"),

@@ -264,6 +264,11 @@ def influence_curve(chain: Chain) -> tuple[float, ...]:
         For each k below the number of steps the largest `quilt_influence` of any step, in nats, in [0, +inf]: of both
         steps that are k away, or of the one that the chain has.
 
+    Raises
+    ------
+    DivulgeError
+        For what is no chain.
+
     References
     ----------
     Song, Wang, Chaudhuri, Definition 4.1, arXiv:1603.03977.

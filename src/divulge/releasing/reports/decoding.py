@@ -33,6 +33,7 @@ class Decoder:
 
     def __init__(self, protocol: Protocol, values: Sequence[Hashable] | None = None, key: bytes = b"") -> None:
         self.protocol, self.reports = protocol, 0
+        _require_candidates(protocol, values)
         self.names: Labels = protocol.values if values is None else alphabet(values, None, "values")
         if not len(self.names):
             raise DivulgeError.of("values", "have at least one candidate", "they", "none")
@@ -142,12 +143,16 @@ def outcomes(protocol: Protocol) -> int:
     return protocol.q.denominator if protocol.hashed else protocol.sets.count() or 0
 
 
+def _require_candidates(protocol: Protocol, values: Sequence[Hashable] | None) -> None:
+    if values is None and protocol.of_text:
+        raise DivulgeError.of("values", "be given for reports of text", "they", "not",
+                              "estimates are asked for candidates: values=[...] (--values FILE).")  # fmt: skip
+
+
 def positions(protocol: Protocol, values: Sequence[Hashable] | None, key: bytes) -> np.ndarray:
     """Return values as the protocol codes them: positions in its list, or digests of text."""
+    _require_candidates(protocol, values)
     if values is None:
-        if protocol.of_text:
-            raise DivulgeError.of("values", "be given for reports of text", "they", "not",
-                                  "estimates are asked for candidates: values=[...] (--values FILE).")  # fmt: skip
         return np.arange(protocol.size, dtype=np.int64)
     return codes_of(protocol, alphabet(values, None, "values"), key)
 
