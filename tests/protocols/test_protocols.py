@@ -198,8 +198,8 @@ def test_small_terms_keep_their_digits() -> None:
     ("values", "epsilon", "named"),
     [(1, 1.0, "values"), (2**31 + 1, 1.0, "values"), (10**30, 1.0, "values"), (-3, 1.0, "values"),
      (["a", "a"], 1.0, "secrets|values"), (5, 0.0, "epsilon"),
-     (5, 700.0, "epsilon"), (5, 1e-300, "epsilon"), (5, math.nan, "epsilon"), (5, -1.0, "epsilon"), (True, 1.0, "values"),
-     ("abc", 1.0, "values")],
+     (5, 700.0, "epsilon"), (5, 1e-300, "epsilon"), (5, math.nan, "epsilon"), (5, -1.0, "epsilon"),
+     (True, 1.0, "values"), ("abc", 1.0, "values")],
 )  # fmt: skip
 def test_bad_input_has_one_message(make, values, epsilon: float, named: str) -> None:
     with pytest.raises(dv.DivulgeError, match=f"`({named})` must"):
