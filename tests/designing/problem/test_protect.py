@@ -267,6 +267,41 @@ def test_boxes_hold_every_column_that_exceeds_the_target() -> None:
     assert narrowed
 
 
+def test_columns_that_are_nearly_alike_leave_a_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simplex method of HiGHS sees none at its least tolerance, though one column alone is a mixture always."""
+    rng = np.random.default_rng(1127)
+    n, s = int(rng.integers(4, 13)), int(rng.integers(2, 6))
+    joint = rng.dirichlet(np.full(n * s, rng.choice([0.05, 0.15, 0.3, 1.0]))).reshape(s, n)
+    if rng.random() < 0.4:
+        joint[:, 0] *= 1e-6
+    p, given = split(joint / joint.sum())
+    listed = dv.design(p, "ldp=0.5", utility="hellinger", protect=given)
+    monkeypatch.setattr(mixture, "_LARGEST", 0)
+    found = dv.design(p, "ldp=0.5", utility="hellinger", protect=given)
+    assert all(g.holds_for(found.protected[0]) for g in found.guarantees)
+    assert found.utility <= listed.bound
+    assert listed.utility <= found.bound
+
+
+def test_lifts_of_values_that_hardly_ever_occur_leave_a_mixture() -> None:
+    columns = np.array([[1.0, 1.0], [1e17, 0.0], [0.0, 1.0]])
+    weights, dual = mixture.master(np.array([0.0, 5e17, 1.0]), columns, np.ones((3, 1)), limits_of((dv.PML(1),)))
+    assert weights @ columns == pytest.approx([1, 1])
+    assert weights @ [0.0, 5e17, 1.0] == pytest.approx(dual.rows.sum()) == pytest.approx(6)
+
+
+def test_without_an_answer_of_the_program_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any) -> None:
+        raise dv.DivulgeError("no end")
+
+    p, given = split(TABLE)
+    best = dv.design(p, "pml=0.3", protect=given)
+    monkeypatch.setattr(mixture, "master", none)
+    found = dv.design(p, "pml=0.3", protect=given)
+    assert (found.utility, len(found.outcomes)) == (0.0, 1)
+    assert found.bound >= best.utility
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -22,6 +22,9 @@ from divulge.errors import DivulgeError
 from divulge.extras import highs, require
 
 LISTED, SEARCHED = "extreme-columns", "column-generation"
+_WAYS = (("highs-ds", 1e-10), ("highs-ipm", 1e-10), ("highs-ds", 1e-7))
+"""How HiGHS is asked for a mixture. With columns that are nearly alike its simplex method, at the least tolerance that
+it takes, finds no mixture though there is one (one column alone says nothing, and is a channel)."""
 _LARGEST = 12
 """Values of X up to which all extreme columns are listed; there are up to some thousand of them."""
 _UNIT = 2.0**-52
@@ -88,18 +91,24 @@ def gains(utility: SubConvex, p: np.ndarray, columns: np.ndarray) -> tuple[np.nd
 
 
 def master(values: np.ndarray, columns: np.ndarray, tops: np.ndarray, limits: Limits) -> tuple[np.ndarray, Dual]:
-    """Return (weights (R,), dual) of max sum w_k value_k, sum w_k column_k = 1, sum w_k top_k at most capacity."""
-    many = tops.shape[1]
+    """Return (weights (R,), dual) of max sum w_k value_k, sum w_k column_k = 1, sum w_k top_k at most capacity.
+
+    DivulgeError where HiGHS finds no end in any of the ways in which it is asked.
+    """
+    many, largest = tops.shape[1], columns.max(axis=1)  # weights times these are at most 1, and entries over them
+    values, tops, rows = values / largest, tops / largest[:, None], (columns / largest[:, None]).T
     capped = {"A_ub": tops.T, "b_ub": np.full(many, float(limits.capacity))} if limits.capacity < math.inf else {}
-    scale = float(np.abs(values).max()) or 1.0
-    found = require("scipy.optimize", "science").linprog(
-        -values / scale, A_eq=columns.T, b_eq=np.ones(columns.shape[1]), **capped, bounds=(0, None), method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )  # fmt: skip
-    if found.x is None:
-        raise DivulgeError(f"`protect` must leave a program that HiGHS solves; it says {found.message}.")
-    capacity = np.maximum(-found.ineqlin.marginals * scale, 0.0) if capped else np.zeros(many)
-    return np.maximum(found.x, 0.0), Dual(-found.eqlin.marginals * scale, capacity)
+    scale, message = float(np.abs(values).max()) or 1.0, ""
+    for method, tolerance in _WAYS:
+        found = require("scipy.optimize", "science").linprog(
+            -values / scale, A_eq=rows, b_eq=np.ones(len(rows)), **capped, bounds=(0, None), method=method,
+            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+        )  # fmt: skip
+        if found.status == 0:
+            capacity = np.maximum(-found.ineqlin.marginals * scale, 0.0) if capped else np.zeros(many)
+            return np.maximum(found.x, 0.0) / largest, Dual(-found.eqlin.marginals * scale, capacity)
+        message = found.message
+    raise DivulgeError(f"`protect` must leave a program that HiGHS solves; it says {message}.")
 
 
 def best_blend(law: Law, utility: SubConvex, effort: Effort) -> Blend:
@@ -144,12 +153,17 @@ class Search:
     def blend(self) -> Blend:
         """Return the best mixture that is found, and the least bound of all duals that were priced."""
         p, limits, law = self.p, self.limits, self.law
-        columns = np.concatenate([np.ones((1, len(p))), self._first()])
+        nothing, dual = np.ones((1, len(p))), None
+        columns, channel, best = self._first(), nothing.T, 0.0
         bound, rounds, priced, last = self._chords(), 0, False, 0.0
         share = _SHARE
         while True:
+            columns = np.concatenate([nothing, columns])
             values, rounds = self.utility.at(p, columns), rounds + 1
-            weights, dual = master(values, columns, law.tops(columns), limits)
+            try:
+                weights, dual = master(values, columns, law.tops(columns), limits)
+            except DivulgeError:
+                break  # what was found before is a channel all the same
             channel, best = _channel(weights, columns), float(weights @ values)
             self.effort.tell(best, bound, rounds)
             if bound - best <= _ENOUGH * bound or rounds == _ROUNDS or self.effort.late():
@@ -164,9 +178,10 @@ class Search:
                 share = _SHARE if len(fresh) else _SHARE**3  # a dual that stands is asked for all digits
                 if not len(fresh) and (bound >= before or target <= self._enough(dual)):
                     break
-            idle = np.flatnonzero(weights <= 0)[-20 * len(p) :]
-            columns = np.concatenate([columns[weights > 0], columns[idle], fresh])
-        if not priced:
+            idle = 1 + np.flatnonzero(weights[1:] <= 0)[-20 * len(p) :]
+            used = 1 + np.flatnonzero(weights[1:] > 0)
+            columns = np.concatenate([columns[used], columns[idle], fresh])
+        if dual is not None and not priced:
             bound = min(bound, dual.value(limits) + self._priced(dual, self._enough(dual)))
         return Blend(channel, bound, SEARCHED)
 
