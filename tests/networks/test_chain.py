@@ -1,6 +1,8 @@
 """Chains against values worked out by hand, against sums over all trajectories, and against each other."""
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction as F
 from itertools import product
@@ -353,3 +355,31 @@ def test_an_event_is_true_or_false_whatever_its_value_is() -> None:
     odd = dv.networks.Secret("odd", 0, lambda before, _, x: (before + x) % 2, lambda seen: np.int64(seen), event=True)
     as_it_is = dv.networks.Secret("odd", 0, lambda before, _, x: (before + x) % 2, lambda seen: seen == 1, event=True)
     assert two(3).worst(odd).lower == two(3).worst(as_it_is).lower > 1
+
+
+def test_the_hull_of_points_in_the_plane_is_that_of_qhull() -> None:
+    rng = np.random.default_rng(5)
+    for trial in range(few(200, least=20)):
+        points = rng.normal(size=(int(rng.integers(4, 60)), 2))
+        if trial % 3 == 0:
+            points = points.round(0 if trial % 2 else 1)  # many on one line, some twice
+        plane, general = cones._polygon(points), cones._polytope(points)
+        assert plane is not None
+        assert general is not None
+        assert {tuple(points[i]) for i in plane[0]} == {tuple(points[i]) for i in general[0]}
+        for body in (plane, general):
+            assert (points @ body[2].T + body[3] <= 1e-12).all()
+            for (a, b), normal, offset in zip(body[1].tolist(), body[2], body[3], strict=True):
+                assert points[[a, b]] @ normal + offset == pytest.approx([0, 0], abs=1e-12)
+    assert cones._polygon(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])) is None
+
+
+def test_worst_outputs_of_three_states_load_no_qhull() -> None:
+    code = (
+        "import sys\nimport divulge as dv\n"
+        "moves = [['1/2', '1/4', '1/4'], ['1/8', '5/8', '1/4'], ['1/3', '1/3', '1/3']]\n"
+        "told = [['1/2', '1/3', '1/6'], ['1/4', '1/2', '1/4'], ['1/7', '2/7', '4/7']]\n"
+        "assert dv.Chain(['1/3'] * 3, moves, told, steps=8).worst(4).exact\n"
+        "assert 'scipy.spatial' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -124,22 +124,61 @@ def _corners(points: np.ndarray) -> tuple[list[int], list[tuple[int, list[int]]]
         return ends, [(i, ends) for i in everything if i not in ends]
     if flat > _DIMENSIONS or len(points) <= flat + 1:
         return everything, []
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        body = ConvexHull(seen)
-    except QhullError:  # too flat for it: nothing is left out
+    body = _polygon(seen) if flat == 2 else _polytope(seen)
+    if body is None:
         return everything, []
-    corners = body.vertices.tolist()
+    corners, edges, normals, offsets = body
     others = np.setdiff1d(everything, corners)
     start = seen[corners[0]]
-    normals, offsets = body.equations[:, :-1], body.equations[:, -1]
     height = -(normals @ start + offsets)  # of the first corner above each facet
     with np.errstate(divide="ignore", invalid="ignore"):
         times = height / ((seen[others] - start) @ normals.T)
     times[~(times > 0) | (height <= 1e-13)] = np.inf
-    facets = body.simplices[times.argmin(axis=1)]
+    facets = edges[times.argmin(axis=1)]
     return corners, [(int(i), [corners[0], *facet.tolist()]) for i, facet in zip(others, facets, strict=True)]
+
+
+_Body = tuple[list[int], np.ndarray, np.ndarray, np.ndarray]
+"""Corners; the corners of each facet (F, D); normals out of them (F, D) and offsets (F,): n x + b <= 0 inside."""
+
+
+def _polytope(points: np.ndarray) -> _Body | None:
+    """Return the hull of points (R, D); None where they are too flat for it."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        body = ConvexHull(points)
+    except QhullError:
+        return None
+    return body.vertices.tolist(), body.simplices, body.equations[:, :-1], body.equations[:, -1]
+
+
+def _polygon(points: np.ndarray) -> _Body | None:
+    """Return the same in the plane by Andrew's monotone chain (1979), for which nothing need be imported.
+
+    Points within rounding of an edge are no corners.
+    """
+    order, near = np.lexsort(points.T[::-1]).tolist(), 1e-14 * float(np.abs(points).max()) ** 2
+    at = points.tolist()
+    corners: list[int] = []
+    for way in (order, order[::-1]):
+        chain: list[int] = []
+        for i in way:
+            while len(chain) > 1 and _turn(at[chain[-2]], at[chain[-1]], at[i]) <= near:
+                chain.pop()
+            chain.append(i)
+        corners += chain[:-1]
+    if len(corners) < 3:
+        return None
+    edges = np.column_stack([corners, np.roll(corners, -1)])
+    along = points[edges[:, 1]] - points[edges[:, 0]]
+    normals = np.column_stack([along[:, 1], -along[:, 0]]) / np.linalg.norm(along, axis=1)[:, None]
+    return corners, edges, normals, -(normals * points[edges[:, 0]]).sum(axis=1)
+
+
+def _turn(a: list[float], b: list[float], c: list[float]) -> float:
+    """Return twice the area of a triangle, positive where it turns left."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
 def _distance(ray: tuple[Any, ...], basis: list[tuple[Any, ...]]) -> float:
