@@ -237,9 +237,6 @@ def test_long_chains_in_doubles_agree_with_fractions() -> None:
     exact = two(400).posteriors(outputs)
     model = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]], steps=400)
     assert np.abs(model.posteriors(outputs) - exact.astype(float)).max() < 1e-13
-    nine = np.full((9, 9), 1 / 9)  # beyond the size that goes by blocks
-    wide = dv.Chain([1 / 9] * 9, nine, np.eye(9) * 0.5 + 1 / 18, steps=30)
-    assert wide.posteriors([1] * 30)[7][1] == pytest.approx(0.5 + 1 / 18, abs=1e-14)
     many = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]], steps=100_000)
     seen = rng.integers(0, 2, 100_000).tolist()
     shares = many.posteriors(seen)
@@ -284,6 +281,19 @@ def test_what_is_wrong_is_said(case: str) -> None:
     call, message = BAD[case]
     with pytest.raises(dv.DivulgeError, match=message):
         call()
+
+
+@pytest.mark.parametrize("n", [8, 9, 12, 13])
+def test_posteriors_of_many_states_are_those_of_fractions(n: int) -> None:
+    rng = np.random.default_rng(n)
+
+    def rows(count: int) -> list[list[F]]:
+        return [[F(int(v), int(row.sum())) for v in row] for row in rng.integers(1, 50, (count, n))]
+
+    start, moves, told, outputs = rows(1)[0], rows(n), rows(n), rng.integers(0, n, 40).tolist()
+    exact = dv.Chain(start, moves, told, steps=40).posteriors(outputs)
+    doubles = dv.Chain(np.array(start, float), np.array(moves, float), np.array(told, float), steps=40)
+    assert np.abs(doubles.posteriors(outputs) - exact.astype(float)).max() < 1e-14
 
 
 def test_outputs_of_a_long_chain_that_cannot_occur_name_the_step() -> None:

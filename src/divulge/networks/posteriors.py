@@ -17,7 +17,9 @@ from divulge.networks.model import Remembered, Steps
 from divulge.units import Unit, nats_per
 
 _SMALL = 8
-"""Up to so many states products of matrices are cheaper than a loop over the steps."""
+"""Up to so many states products of matrices take less than a loop over the steps."""
+_MIDDLE, _HELD = 12, 2**24
+"""Up to so many states they still do, where the numbers of all matrices are no more than this: 128 MB."""
 
 
 def posterior_of(steps: Steps, t: int, outputs: Sequence[int | None]) -> np.ndarray:
@@ -29,7 +31,8 @@ def smoothed(steps: Steps, outputs: Sequence[int | None]) -> np.ndarray:
     """Return P(x_t | outputs) for every step, shape (T, n)."""
     given = [*outputs, *[None] * (len(steps) - len(outputs))]
     likelihoods = [steps.likelihoods(t, y) for t, y in enumerate(given)]
-    if not steps.exact and len(steps.states) <= _SMALL:
+    many = len(steps.states)
+    if not steps.exact and (many <= _SMALL or (many <= _MIDDLE and len(steps) * many**2 <= _HELD)):
         weights = _by_blocks(steps, np.array(likelihoods))
     else:
         weights = _by_steps(steps, likelihoods)
