@@ -510,9 +510,7 @@ def very_many_randomized_responses(rng: np.random.Generator) -> None:
     k, p = math.floor((x / epsilon + count) / 2), 1 / (1 + math.exp(-epsilon))
     tails = [float(stats.binom.logsf(k, count, share)) for share in (p, 1 - p)]
     first, second = mp.exp(tails[0]), mp.exp(mp.mpf(x) + tails[1])
-    lost = (
-        mp.exp(x) if math.isinf(tails[1]) else 1
-    )  # a tail below 1e-300 is 0 to scipy, however much it is multiplied by
+    lost = mp.exp(x) if math.isinf(tails[1]) else 1  # what is below 1e-300 is 0 to scipy, whatever it is times
     doubt = mp.mpf(10) ** -6 * first + mp.mpf(10) ** -300 * lost  # one step of k, and scipy's tails
     at_most("delta of very many", found.lower, first - second + doubt)
     at_least("delta of very many", found.upper, first - second - doubt)
