@@ -343,3 +343,29 @@ def test_a_map_of_visits_counts_people(tmp_path: Path) -> None:
             assert (shown.hits, shown.rows) == (held.count(str(shown.value)), len(held))
             assert shown.before == Fraction(answers.count(str(shown.value)), len(people))
             assert shown.low < shown.after < shown.high or shown.after in (0, 1)
+
+
+def test_why_a_column_cannot_be_sensitive_and_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    lines = [f"{i},{900 + i * 7 % 1200},reason {i % 130},{i % 2}," for i in range(2500)]
+    path.write_text("\n".join(["nr,income,why,sex,empty", *lines]) + "\n")
+    with running() as client:
+        visit = Visit(client)
+        visit.upload(path)
+        page = visit.part("columns")
+        rows = {re.findall(r"row\">([^<]*)", one)[0]: one for one in page.split("<tr>")[2:]}
+        can = {name for name, row in rows.items() if 'name="secret"' in row}
+        assert can == {"why", "sex"}
+        for name, why in {"nr": "over half as many as rows", "income": "too many to be drawn one by one",
+                          "why": "says little", "empty": "it is empty"}.items():  # fmt: skip
+            assert why in rows[name]
+            assert ("as reports</a>" in rows[name]) == ("Group them under" in rows[name]) == (name != "empty")
+        assert "hint" not in rows["sex"]
+        for link in set(re.findall(r'href="([^"]*/many)"', page)):
+            assert client.get(link).status_code == 200
+        refused = visit.post("secret", {"secret": "income", "whose": "row"})
+        assert refused.status_code == 400
+        assert "Group them under “read as”" in refused.text
+        visit.post("reading", {"group:income": "100"})
+        assert 'value="income" aria-label="income is sensitive"' in visit.part("columns")
+        assert visit.post("secret", {"secret": "income", "whose": "row"}).status_code == 200

@@ -25,6 +25,9 @@ ENDINGS = " ".join(endings(TABLES))
 MANY = 100
 """Columns of more values are offered as reports: with fewer, a mechanism made for them is as good."""
 
+MOST_VALUES = 1000
+"""Columns of more values cannot be sensitive: each needs a row and a column of the mechanism."""
+
 OPTIONS = ("delimiter", "decimal", "encoding", "sheet", "header")
 """Options of reading that are typed as text."""
 
@@ -173,6 +176,11 @@ async def take_secret(pages: Any, request: Any) -> Any:
         secret = str(form.get("secret", ""))
         if secret not in known or not known[secret]["values"]:
             raise Refused(400, "Choose the column that is sensitive.")
+        if known[secret]["values"] > MOST_VALUES:
+            raise Refused(
+                400, f"This column has more than {MOST_VALUES:,} values. Group them under “read as”, or publish it "
+                "as reports.",
+            )  # fmt: skip
         whose, answers = _whose(form, known, secret), _answers(form)
         public = [name for name in form.getlist("public") if name in known and name != secret]
     for name in ("noticed", "ticked"):

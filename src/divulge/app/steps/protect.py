@@ -8,9 +8,8 @@ from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import aim, how
+from divulge.app.steps.data import MOST_VALUES
 
-MOST_VALUES = 1000
-"""Columns of up to so many values can go out this way, or be protected, as on the page of the data."""
 MOST_TIMES = 1000
 """No larger factor can be promised: it would be no promise."""
 ASKED = {"column": "", "protect": "", "times": "1.5", "purpose": "statistics", "whose": "", "person": ""}
