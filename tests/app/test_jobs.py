@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from divulge import stopping
 from divulge.app import jobs
 from divulge.app.jobs import LOADED, Job
 from divulge.app.sessions import MOST, Sessions
@@ -43,6 +44,32 @@ def loaded(progress: Progress) -> list[str]:
 
 def dies(progress: Progress) -> None:
     os._exit(11)
+
+
+def fails_after(progress: Progress, last: str, how: str) -> None:
+    for word in ("temporary:00", "publishing", "published")[: {"": 0, "publishing": 2, "published": 3}[last]]:
+        stopping.tell(word)
+    stopping.ALREADY[:] = [stopping.PUBLISHED] if last == "published" else []
+    if how == "dies":
+        os._exit(11)
+    raise {"disk": OSError, "memory": MemoryError, "refused": DivulgeError, "stopped": KeyboardInterrupt}[how]("x")
+
+
+@pytest.mark.parametrize("how", ["dies", "disk", "memory", "refused", "stopped"])
+@pytest.mark.parametrize("last", ["", "published"])
+def test_what_fails_after_a_publication_does_not_say_that_there_was_none(how: str, last: str) -> None:
+    job = Job.start(fails_after, {"last": last, "how": how})
+    assert job.wait(60)
+    assert job.result is None
+    assert ("published already" in str(job.error)) == (last == "published")
+    assert "othing was published" not in str(job.error) or last == ""
+
+
+def test_a_job_that_dies_while_files_are_named_says_what_is_known() -> None:
+    job = Job.start(fails_after, {"last": "publishing", "how": "dies"})
+    assert job.wait(60)
+    assert "counts as spent" in str(job.error)
+    assert "published" not in str(job.error)
 
 
 def test_a_job_tells_how_far_it_is_and_what_came_out() -> None:

@@ -35,7 +35,8 @@ _TURNS = threading.BoundedSemaphore(MOST)
 _STOPPED = "Stopped. Nothing was published; a release that had begun counts as spent."
 _STOPPED_LATE = "Stopped, but it was published already, and is in the ledger."
 _LOST = "The work ended before it was done; nothing was published. The file may be damaged, or memory ran out."
-
+_SPENT = "The work ended while files got their names. What was drawn counts as spent."
+_DONE = "It was published already, and counts as spent; the work ended before its files could be shown."
 
 LOADED = (
     "divulge.app.outlook", "divulge.app.work", "divulge.auditing.audit", "divulge.tables.assess",
@@ -89,7 +90,10 @@ def _make_room_for_sockets() -> None:
 
 @dataclass
 class Job:
-    """Work that was started: `done` of `whole` while it runs, then `result`, or `error` to show."""
+    """Work that was started: `done` of `whole` while it runs, then `result`, or `error` to show.
+
+    `stage` is how far a publication is: "publishing", "published".
+    """
 
     function: Callable[..., Any]
     arguments: dict[str, Any]
@@ -97,6 +101,7 @@ class Job:
     whole: int | None = None
     result: Any = None
     error: str | None = None
+    stage: str = ""
     over: threading.Event = field(default_factory=threading.Event)
     _stop: threading.Event = field(default_factory=threading.Event)
 
@@ -162,11 +167,14 @@ class Job:
                 kind, value = near.recv()
                 if kind == "progress":
                     self.done, self.whole = value
-                    continue
-                self.result, self.error = (value, None) if kind == "result" else (self.result, value)
-                break
+                elif kind == "stage":
+                    self.stage = value
+                else:
+                    self.result, self.error = (value, None) if kind == "result" else (self.result, value)
+                    break
         except (EOFError, OSError):
-            self.error = self.error or _LOST
+            ways = {"publishing": _SPENT, "published": _STOPPED_LATE if self.error else _DONE}
+            self.error = ways.get(self.stage, self.error or _LOST)
         finally:
             near.close()
             process.join(PATIENCE)
@@ -190,15 +198,27 @@ def _work(far: Connection, folder: str, function: Callable[..., Any], arguments:
     def progress(done: int, whole: int | None) -> None:
         far.send(("progress", (done, whole)))
 
+    def reached(word: str) -> None:
+        if word in ("publishing", "published"):
+            far.send(("stage", word))
+
+    stopping.tell = reached
     try:
         far.send(("result", function(progress=progress, **arguments)))
-    except DivulgeError as error:
-        far.send(("error", str(error)))
-    except KeyboardInterrupt:
-        far.send(("error", _STOPPED_LATE if stopping.PUBLISHED in stopping.ALREADY else _STOPPED))
-    except MemoryError:
-        far.send(("error", "There is not enough memory for this file."))
-    except Exception as error:
-        far.send(("error", f"This could not be done ({type(error).__name__}). Nothing was published."))
+    except BaseException as error:
+        far.send(("error", _why(error, stopping.PUBLISHED in stopping.ALREADY)))
     finally:
         far.close()
+
+
+def _why(error: BaseException, published: bool) -> str:
+    """Return what is said of work that failed; whatever fails after a publication, that took place."""
+    if isinstance(error, KeyboardInterrupt):
+        return _STOPPED_LATE if published else _STOPPED
+    if published:
+        return _DONE
+    if isinstance(error, DivulgeError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this file."
+    return f"This could not be done ({type(error).__name__}). Nothing was published."
