@@ -74,6 +74,39 @@ def test_no_page_holds_a_script_or_style_of_its_own(local: TestClient) -> None:
     assert not re.findall(r"<script(?![^>]*\ssrc=)", page)
 
 
+@pytest.mark.parametrize("part", [False, True])
+def test_after_a_restart_pages_and_parts_say_the_way_back(part: bool) -> None:
+    """The visit and the token of before are gone; in German where the browser asks for it."""
+    asks = {"hx-request": "true"} if part else {}
+    with client(token="old") as found:
+        first = found.get("/?token=old")
+        base, cookie = first.headers["location"], first.headers["set-cookie"].partition(";")[0]
+    with client(token="new") as found:
+        page = found.get(base, headers=asks | {"cookie": cookie})
+        assert page.status_code == 401
+        assert page.headers["content-type"].startswith("text/html")
+        assert ("<html" in page.text) != part
+        assert "started again since" in page.text
+        german = found.get(base, headers=asks | {"cookie": cookie, "accept-language": "de"}).text
+        assert "neu gestartet" in german
+        assert "token" not in german
+        assert found.get("/?token=new").status_code == 303
+        ended = found.get(base, headers=asks)  # the address was opened: the visit is gone all the same
+        assert ended.status_code == 404
+        assert "This visit has ended" in ended.text
+        for one in (page, ended):
+            assert re.findall(r'<a href="([^"]*)"', one.text) == ["/"]
+        assert found.get("/").status_code == 303
+
+
+def test_a_file_that_is_too_large_leads_back_to_the_visit() -> None:
+    with client(limit=10) as found:
+        base = visit(found)
+        refused = found.post(f"{base}/upload", headers={"referer": f"http://{HOST}{base}/data"}, content=b"x" * 99)
+        assert refused.status_code == 413
+        assert f'href="{base}/data"' in refused.text
+
+
 def test_a_token_is_asked_for() -> None:
     with client(token="long-secret") as found:
         assert found.get("/").status_code == 401

@@ -49,13 +49,14 @@ class Guard:
 
     `hosts` are the names under which the app may be reached, with the port; a page of another site that has its own
     name resolved to this machine (DNS rebinding) comes with another Host. `token` is asked for where it is not None:
-    other users of the machine reach its ports too.
+    other users of the machine reach its ports too. `page` makes what a refusal says a page: of headers, status, words.
     """
 
     app: Any
     hosts: frozenset[str]
     token: str | None
     most_bytes: int
+    page: Callable[[Mapping[str, str], int, str], str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or pass it on."""
@@ -69,7 +70,7 @@ class Guard:
                 await _answer(send, 200, _ENTER, **{"set-cookie": self._cookie(headers)})
                 return
         except Refused as refused:
-            await _answer(send, refused.status, refused.why)
+            await _answer(send, refused.status, self.page(headers, refused.status, refused.why))
             return
         seen = 0
 
@@ -96,7 +97,7 @@ class Guard:
         try:
             await self.app(scope, bounded, with_headers)
         except Refused as refused:
-            await _answer(send, refused.status, refused.why)
+            await _answer(send, refused.status, self.page(headers, refused.status, refused.why))
 
     def _cookie(self, headers: Mapping[str, str]) -> str:
         """Return what makes the browser remember the token, for this app and not for requests of other sites."""
@@ -150,8 +151,7 @@ def _name(headers: Mapping[str, str]) -> str:
 
 
 async def _answer(send: Send, status: int, said: str, **more: str) -> None:
-    kind = "text/html" if said == _ENTER else "text/plain"
-    given = {"content-type": f"{kind}; charset=utf-8"} | HEADERS | more
+    given = {"content-type": "text/html; charset=utf-8"} | HEADERS | more
     headers = [(k.encode(), v.encode()) for k, v in given.items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": said.encode()})

@@ -135,10 +135,10 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
     return found
 
 
-def _back(request: Any, session: Session) -> str:
+def _back(headers: Any, session: Session) -> str:
     """Return the page of the visit that a request came from, else its first one."""
     base = f"/s/{session.key}/"
-    came = urlsplit(request.headers.get("referer", "")).path
+    came = urlsplit(headers.get("referer", "")).path
     return came if came.startswith(base) and re.fullmatch(r"[a-z]+", came.removeprefix(base)) else f"{base}data"
 
 
@@ -278,16 +278,22 @@ def application(
             return responses.FileResponse(known, headers={"content-security-policy": PAGE_POLICY})
         return responses.FileResponse(known, filename=Path(known).name)
 
+    def said(headers: Any, status: int, why: str, session: Session | None) -> str:
+        """Return a message as a page, or as the part of one, with the way back."""
+        template = "_message.html" if headers.get("hx-request") else "message.html"
+        language = asked_for(headers.get("accept-language", "")) if session is None else session.language
+        found = pages.templates[language].get_template(template)
+        return str(found.render(why=why, status=status, back="" if session is None else _back(headers, session)))
+
+    def turned_away(headers: Any, status: int, why: str) -> str:
+        """Return the message for what the guard refuses; whoever is let in is led back to the visit."""
+        came = re.match(r"/s/([\w-]+)/", urlsplit(headers.get("referer", "")).path)
+        return said(headers, status, why, pages.sessions.get(came[1]) if came and status == 413 else None)
+
     def message(request: Any, status: int, why: str) -> Any:
         """Return a message, as a page or as the part of a page that was asked for."""
-        template = "_message.html" if request.headers.get("hx-request") else "message.html"
         session = pages.sessions.get(request.path_params.get("key", ""))
-        language = asked_for(request.headers.get("accept-language", "")) if session is None else session.language
-        text = (
-            pages.templates[language]
-            .get_template(template)
-            .render(why=why, status=status, back="" if session is None else _back(request, session))
-        )
+        text = said(request.headers, status, why, session)
         return responses.HTMLResponse(text, status)
 
     async def refused(request: Any, error: Exception) -> Any:
@@ -336,7 +342,7 @@ def application(
         exception_handlers={Refused: refused, DivulgeError: refused, Exception: broken},
         lifespan=lifespan,
     )
-    return Guard(app, hosts, token, limit)
+    return Guard(app, hosts, token, limit, turned_away)
 
 
 def serve(
