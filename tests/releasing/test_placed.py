@@ -191,7 +191,7 @@ def test_a_promise_about_a_row_says_what_people_with_several_rows_risk() -> None
         text = " ".join(dv.statement(done).text().split())
         assert "about a person with 2 rows the odds may change by 2.73 times for each 1 km between two cells" in text
         assert "with 6 rows by 20.3 times" in text
-        assert "mit 6 Zeilen um das 20,3-Fache" in " ".join(dv.statement(done, "de").text().split())
+        assert "mit 6 Zeilen auf das 20,3-Fache" in " ".join(dv.statement(done, "de").text().split())
 
 
 def test_odds_of_true_places_count_cells_and_the_flat_map() -> None:

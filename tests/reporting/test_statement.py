@@ -23,6 +23,7 @@ from divulge.reporting.statements.promised import promised, times
 from divulge.reporting.statements.sentences import SENTENCES
 from divulge.reporting.statements.statement import Statement
 from divulge.reporting.statements.voice import Voice, catalog, languages, placeholders, plain
+from divulge.tables.levels.losses import LOSSES
 
 FAITHS = ("Catholic", "None", "Muslim", "Other", "Buddhist", "Jewish")
 COUNTS = (700, 300, 100, 52, 30, 18)
@@ -291,3 +292,30 @@ def test_hostile_labels_are_words() -> None:
     assert "<b>" not in page
     assert not {"\x1b", "\u202e"} & set(page)
     assert "{times}" in page
+
+
+def test_a_title_of_several_columns_is_plural() -> None:
+    coin = {name: dv.mechanisms.randomized_response(values, 1.0)
+            for name, values in (("faith", FAITHS), ("sex", ["f", "m"]))}  # fmt: skip
+    one = dv.release(TABLE, column="faith", mechanism=coin["faith"])
+    two = dv.release(TABLE, column=["faith", "sex"], mechanism=coin)
+    begun = [plain(dv.statement(done, language).title).split()[:3] for done in (one, two) for language in ("en", "de")]
+    assert [" ".join(words) for words in begun] == [
+        "What the column", "Was die Spalte", "What the columns", "Was die Spalten"
+    ]  # fmt: skip
+    ends = [plain(dv.statement(done).title).split()[-4] for done in (one, two)]
+    assert ends == ["tells", "tell"]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_loss_of_a_coarse_table_is_said_in_every_language(loss: str, tmp_path: Path) -> None:
+    table = pa.table({"age": [str(20 + i % 8) for i in range(80)], "ill": ["x", "y"] * 40})
+    said = dict[str, str]()
+    for language in ("en", "de"):
+        out = tmp_path / f"{language}.csv"
+        dv.generalize(table, "age", "ill", out, guarantees="k=5", loss=loss, per_row=True, language=language)
+        said[language] = " ".join(out.with_suffix(".statement.txt").read_text().split())
+    title = LOSSES[loss].title
+    assert title in said["en"]
+    assert title not in said["de"]
+    assert Voice("de").known(title) in said["de"]

@@ -94,5 +94,5 @@ def _public(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
 
 def _technical(receipt: Mapping[str, Any], voice: Voice) -> list[Part]:
     name = "grp_asked_local" if "finest" in receipt else "grp_asked"
-    said = voice.say(name, guarantees=", ".join(receipt["guarantees"]), loss=receipt["loss"])
+    said = voice.say(name, guarantees=", ".join(receipt["guarantees"]), loss=voice.known(receipt["loss"]))
     return [Head(voice.say("q_technical"), True), Para(said)]

@@ -16,6 +16,7 @@ from divulge.reporting.statements.english.statistics import STATISTICS
 
 SENTENCES: dict[str, str] = {
     "title": "What the column {columns} tells about a person",
+    "title_several": "What the columns {columns} tell about a person",
     "q_about": "What does it say about {what}?",
     "about_variable": "what is protected",
     "about_promise":

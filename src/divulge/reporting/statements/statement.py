@@ -184,4 +184,6 @@ def _contents(receipt: Receipt, voice: Voice) -> tuple[Text, str, tuple[Part, ..
             parts += of_column(receipt, receipt.matrix_of(mechanism.columns), voice, i == 0)
     all_ = receipt.together
     together = plain(together_text(voice, receipt)) if all_ and all_["releases"] >= 2 else ""
-    return voice.say("title", columns=voice.listed(list(receipt.released_as))), together, tuple(parts)
+    named = list(receipt.released_as)
+    title = voice.say("title_several" if len(named) > 1 else "title", columns=voice.listed(named))
+    return title, together, tuple(parts)
