@@ -369,3 +369,43 @@ def test_why_a_column_cannot_be_sensitive_and_what_to_do(tmp_path: Path) -> None
         visit.post("reading", {"group:income": "100"})
         assert 'value="income" aria-label="income is sensitive"' in visit.part("columns")
         assert visit.post("secret", {"secret": "income", "whose": "row"}).status_code == 200
+
+
+def _messy(name: str, path: Path) -> Path:
+    """Write a table of 60 rows as offices have them: below a cover sheet, a title, or above a footer."""
+    rows = [["ill", "town"], *(["abc"[i % 3], "xy"[i % 2]] for i in range(60))]
+    if name.startswith("cover"):
+        from xlsxwriter import Workbook
+
+        with Workbook(path / "t.xlsx") as book:
+            cover = [["Survey"], ["made by an office"]] if name == "cover of one column" else [["Survey"], ["by", "us"]]
+            for sheet, lines in (("Cover", cover), ("Data", rows)):
+                made = book.add_worksheet(sheet)
+                for i, line in enumerate(lines):
+                    made.write_row(i, 0, line)
+        return path / "t.xlsx"
+    lines = "\n".join(map(",".join, rows))
+    above, below = ("Survey of 2025\n\n", "") if name == "title" else ("", "\nTotal: 60 people")
+    (path / "t.csv").write_text(f"{above}{lines}{below}\n")
+    return path / "t.csv"
+
+
+@pytest.mark.parametrize("name", ["cover", "cover of one column", "title", "footer"])
+def test_a_messy_file_ends_in_a_table_by_what_the_page_proposes(name: str, tmp_path: Path) -> None:
+    path = _messy(name, tmp_path)
+    with running() as client:
+        visit = Visit(client)
+        with path.open("rb") as stream:
+            visit.post("upload", {}, files={"file": (path.name, stream)})
+        visit.part("columns")
+        form = visit.part("looked/found")
+        assert re.search(r"<details[^>]* open>", form)
+        fields = dict(re.findall(r'name="(seen|header|footer)"[^>]* value="([^"]*)"', form))
+        if name.startswith("cover"):
+            assert '<option value="Data">' in form
+            fields["sheet"] = "Data"
+        visit.post("reading", fields)
+        page = visit.part("columns")
+        assert "60 rows, 2 columns." in page
+        assert set(re.findall(r'<th scope="row">(\w+)', page)) == {"ill", "town"}
+        assert visit.post("secret", {"secret": "ill", "whose": "row"}).status_code == 200

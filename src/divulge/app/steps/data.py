@@ -117,7 +117,8 @@ def looked(pages: Any, request: Any) -> Any:
             used = Layout.of(Settings(header=options.get("header"), footer=options.get("footer")))
         guess = found.layout if found is not None else Layout()
         return {"found": found, "options": options, "used": used, "guess": guess,
-                "open": failed or ("header" not in options and guess != used and guess != Layout())}  # fmt: skip
+                "open": failed or ("header" not in options and guess != used and guess != Layout())
+                or (found is not None and len(found.sheets) > 1 and "sheet" not in options)}  # fmt: skip
 
     return pages.part(session, "looked", job, "_looked.html", shown)
 
