@@ -106,3 +106,36 @@ def test_remarks_of_the_library_are_german_on_german_pages(tmp_path: Path, made:
 def test_what_is_not_known_stays_as_it_is() -> None:
     text = "Something new happened. It has no German."
     assert remark(GERMAN, text) == text
+
+
+WHOLE = "ill,town,nr\n" + "\n".join(f"{'abc'[i % 3]},{'xy'[i % 2]},{i}" for i in range(60)) + "\n"
+WRONG: list[tuple[str, bytes]] = [
+    ("empty.csv", b""), ("title.csv", b"T\n\na,b\n1,2\n"), ("foot.csv", b"a,b\n1,2\nTotal\n"),
+    ("twice.csv", b"a,a\n1,2\n"),
+    ("x.xlsx", b"PKxx"), ("x.ods", b"PKxx"), ("x.xls", b"zz"), ("x.parquet", b"PAR1xx"), ("x.feather", b"zz"),
+    ("quote.csv", b'a,b\n"x,1\ny,2\n'), ("x.dta", b"zzz"), ("x.sav", b"zzz"), ("x.sas7bdat", b"zz"), ("x.pdf", b"%PDF"),
+    ("zero.csv", b"a,b\n\0,1\n"), ("semi.csv", b"a;b\n1;2\n3,4;5;6\n"),
+]  # fmt: skip
+ASKED: list[dict[str, Any]] = [
+    {"header": "99"}, {"header": "x"}, {"footer": 999}, {"delimiter": "abc"}, {"decimal": "x"}, {"encoding": "klingon"},
+    {"encoding": "utf-16"}, {"group": ("ill=10",)}, {"group": ("nr=junk",)}, {"group": ("none=first:2",)},
+    {"group": ("ill=month",)}, {"one_spelling": ("none",)},
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "content", "options"), [
+    *((name, content, {}) for name, content in WRONG), *(("t.csv", WHOLE.encode(), one) for one in ASKED),
+])  # fmt: skip
+def test_what_is_wrong_with_a_file_is_german_too(
+    name: str, content: bytes, options: dict[str, Any], tmp_path: Path
+) -> None:
+    """Wrong files, and what is wrongly typed or sent on the first page."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(dv.DivulgeError) as refused:
+        list(dv.open_table(tmp_path / name, **options).batches())
+    text = on_page(str(refused.value))
+    said = remark(GERMAN, text)
+    assert not ENGLISH.search(re.sub(r"„[^“]*“", "", said)), said
+    assert "must" not in said
+    assert set(re.findall(r"\d+", text)) <= set(re.findall(r"\d+", said.replace("1.000", "1,000")))
