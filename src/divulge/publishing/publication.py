@@ -284,8 +284,8 @@ def _on_accounts(asked: Task, table: Table) -> Ready:
     looks = {"values_from_data": asked.values_from_data, "engine": table.text != "varchar",
              "bounds": any(isinstance(one, Numeric) and one.bounds == AUTO for one in asked.statistics)}  # fmt: skip
     for argument in (name for name, there in looks.items() if there):
-        raise DivulgeError.of(argument, "look at nobody where people have accounts", "it", "one that does",
-                              "values and bounds are given then, and DuckDB counts.")  # fmt: skip
+        raise DivulgeError.of(argument, "not ask the table where people have accounts", "it", "one that does",
+                              "give values and bounds, and count on this machine.")  # fmt: skip
     made = listed(asked, table, _known(asked, table))
     require_room(asked.account, made.plan.queries, made.noise.noises, asked.unit)
     return made
