@@ -89,11 +89,10 @@ def test_accounts_are_remembered_whatever_a_file_calls_a_person(tmp_path: Path) 
     first = run(whole, ledger, [(dv.Count("ward"), "dp=1")] * 2, accounts="dp=2")
     (later,) = run(text, ledger, [(dv.Count("ward"), "dp=1")], accounts="dp=2", people="visits")
     assert [int(numbers(one)[0][0]) for one in (*first, later)] == [5, 5, 2]
-    alike = pa.table({"who": ["1", "01"], "ward": ["ear"] * 2})
-    with pytest.raises(dv.DivulgeError, match="one way") as refused:
-        run(alike, ledger, [(dv.Count("ward"), "dp=1")], accounts="dp=2", people="visits")
-    assert "01" not in str(refused.value).replace("1 and 01 do", "")
-    assert len(dv.Ledger(ledger).entries("visits")) == 3
+    alike = pa.table({"who": ["5", "05", "6"], "ward": ["ear"] * 3})  # nobody's rows decide whether there is a table
+    (last,) = run(alike, ledger, [(dv.Count("ward"), "dp=1")], accounts="dp=2", people="visits")
+    assert int(numbers(last)[0][0]) == 1
+    assert len(dv.Ledger(ledger).entries("visits")) == 4
 
 
 def test_other_people_of_the_same_name_have_other_accounts(tmp_path: Path) -> None:

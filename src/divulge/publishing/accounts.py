@@ -1,6 +1,7 @@
 """Statistics of those people whose own accounts have room for what a release costs them."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -104,25 +105,25 @@ def of_those_with_room(
     account: Account, table: Table, charge: Callable[..., Any], queries: Sequence[Query], noises: Sequence[Noise],
     unit: Unit,
 ) -> tuple[Table, int, int]:  # fmt: skip
-    """Charge each person's account, and return the table of those who can pay, how many they are, and of how many."""
+    """Charge each person's account, and return the table of those who can pay, how many they are, and of how many.
+
+    Whom the column writes in two ways, as 1 and 01, is left out, whoever else is there: more rows would count of them.
+    """
     rows = _rows_of(table.source, account.person)
-    named = list(rows)
+    meant = {name: str(meaning_of(name)) for name in rows}
+    written = Counter(meant.values())
+    named = [name for name in rows if written[meant[name]] == 1]
     costs = account.costs(queries, noises, unit, np.array([rows[name] for name in named], np.int64))
-    fits = charge(account.person, account.text, _keyed(named), costs) if named else np.ones(0, bool)
-    left_out = {name for name, there in zip(named, fits.tolist(), strict=True) if not there}
+    words = _keyed([meant[name] for name in named])
+    fits = charge(account.person, account.text, words, costs) if named else np.ones(0, bool)
+    left_out = rows.keys() - {name for name, there in zip(named, fits.tolist(), strict=True) if there}
     kept = replace(table_of(_without(table.source, account.person, left_out)), declared=table.declared)
-    return kept, len(named) - len(left_out), len(named)
+    return kept, len(rows) - len(left_out), len(written)
 
 
-def _keyed(named: Sequence[str]) -> Callable[[Key], np.ndarray]:
+def _keyed(meant: Sequence[str]) -> Callable[[Key], np.ndarray]:
     """Return what makes keyed words of people: who means the same is the same person, however a file writes them."""
     pa = require("pyarrow", "tables")
-    meant = [str(meaning_of(name)) for name in named]
-    if len(set(meant)) != len(meant):
-        raise DivulgeError(
-            "the column of people must write each of them in one way where they have accounts; two of its values mean "
-            "the same, as 1 and 01 do. Nothing was drawn. Hint: write them alike."
-        )
     return lambda key: key.words(pa.array(meant, pa.string()))
 
 
