@@ -576,8 +576,8 @@ def carried_out(
         unit, noises = made.task.unit, made.noise.noises
         table, there, people = of_those_with_room(account, made.table, entry.charge, made.plan.queries, noises, unit)
         made = replace(made, table=table)
-        warn(f"{people - there:,} of {people:,} people have spent what their accounts hold, or are written in two ways, "
-             "and are left out: that is for you alone.")  # fmt: skip
+        warn(f"{people - there:,} of {people:,} people have spent what their accounts hold, or are written in two "
+             "ways, and are left out: that is for you alone.")  # fmt: skip
     if made.pending:
         more, made = described_.notes[len(made.notes) :], resolved(made)
         described_ = replace(described(made, described_.output), notes=(*made.notes, *more))
