@@ -160,7 +160,7 @@ def test_a_belief_rises_so_far_in_so_few_outcomes(before: float, after: float, s
 
     def held(mu: float) -> float:
         t = brentq(lambda t: norm.logsf(t - mu) - norm.logsf(t) - math.log(ratio), -5, 200)
-        return before / after * norm.sf(t - mu)
+        return norm.sf(t - mu)  # if what is believed is true, and fewer if it is not
 
     assert share * 0.97 - 1e-6 < held(mu) <= share  # a level has room of 1e-6
     assert found.level <= share

@@ -47,7 +47,7 @@ def no_more(bounds: PosteriorBounds, joint: dv.Joint, members: list[int]) -> Non
             assert share <= bounds.share_above(threshold) + room
     for share in (1e-3, 0.05, 0.3):
         passed = bounds.usual(share)
-        assert max([a * y + (1 - a) * x for x, y, q in found if q > passed + room], default=0.0) <= share + room
+        assert max([y for _, y, q in found if q > passed + room], default=0.0) <= share + room
 
 
 rows = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)
@@ -97,7 +97,8 @@ def test_the_shares_are_attained(guarantee: Any, before: F) -> None:
         assert reached == pytest.approx(most, rel=near)
         if most:
             assert float(worst.posteriors[0, 0]) == pytest.approx(posterior, rel=1e-9)
-            assert most < 1e-290 or bounds.usual(most) == pytest.approx(posterior, rel=1e-6)
+            hits = float(worst.channel.matrix[0][0])
+            assert most < 1e-290 or bounds.usual(hits) == pytest.approx(posterior, rel=max(near / 10, 1e-6))
 
 
 @pytest.mark.parametrize("before", [F(1, 1000), F(1, 7), F(1, 2)])

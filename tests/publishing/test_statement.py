@@ -268,8 +268,7 @@ def test_where_no_factor_bounds_all_tables_it_says_what_most_tell(guarantee: str
     for before, usual, alarms in rows:
         a = before / 1000
         threshold = (math.log(usual / (1000 - usual)) - math.log(a / (1 - a)) + mu**2 / 2) / mu
-        above = a * norm.sf(threshold - mu) + (1 - a) * norm.sf(threshold)
-        assert 1e-5 < above <= 1e-3
+        assert 1e-5 < norm.sf(threshold - mu) <= 1e-3  # where the answer is true: who is told of has it
         hits = norm.sf(norm.isf(0.01) - mu)
         assert alarms / 1.3 < 1000 * a * hits / (a * hits + (1 - a) * 0.01) <= alarms
     words = " ".join(text.split())

@@ -422,11 +422,10 @@ def test_guarantees_with_words_among_their_parameters_are_reported(asked: str) -
 
 
 def test_where_no_bound_holds_for_anyone_it_says_what_most_outcomes_tell() -> None:
-    """Of P(S) <= e^0.1 Q(S) + 0.0005, at even chances, by hand: x + y = 0.002, hits at 0.01, and their advantage."""
+    """Of P(S) <= e^0.1 Q(S) + 0.0005, at even chances, by hand: y = 0.001, hits at 0.01, and their advantage."""
     rare = dv.Joint(dv.Prior(["1/2", "1/2"]), dv.Channel([["9996/10000", "4/10000"], ["1", "0"]]))
     grown, delta = math.exp(0.1), 0.0005
-    x = (0.002 - delta) / (1 + grown)
-    usual, hits = (grown * x + delta) / 0.002, grown * 0.01 + delta
+    usual, hits = 0.001 / (0.001 + (0.001 - delta) / grown), grown * 0.01 + delta
     alarm, right = hits / (hits + 0.01), (1 + delta + (grown - 1) * (1 - delta) / (grown + 1)) / 2
     words = " ".join(dv.report(rare, guarantees=["adp=0.1:0.0005"]).text().split())
     assert f"50 in 100 {math.ceil(usual * 1000) / 10:g} in 100 {math.ceil(alarm * 1000) / 10:g} in 100" in words

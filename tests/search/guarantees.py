@@ -195,7 +195,7 @@ def attackers(rng: np.random.Generator) -> None:
     at_most("share_above", mp.fsum(a * given_event[one] + (1 - a) * rest[one] for one in passed), most + room)
     share = float(rng.uniform(0.001, 0.5))
     above = [one for one in d.seen if after[one] > bounds.usual(share) + room]
-    at_most("usual", mp.fsum(a * given_event[one] + (1 - a) * rest[one] for one in above), share + room)
+    at_most("usual", mp.fsum(given_event[one] for one in above), share + room)
     worst = bounds.mechanism(posterior)
     assert guarantee.holds_for(worst if kind is dv.PML else worst.channel).holds, f"{guarantee}: {worst}"
     same("complement", bounds.complement.advantage, bounds.advantage, 1e-6, 1e-9)

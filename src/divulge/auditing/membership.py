@@ -177,9 +177,9 @@ class MembershipAudit(Record, Shown):
     def promise(self) -> PosteriorBounds | None:
         """What the claim leaves to anybody, at the base rate: how probable membership becomes, and what a test can do.
 
-        `upper` bounds it after every outcome, `usual(0.001)` after all but 1 in 1,000; `precision(found.false_alarms)`
-        how often those who are named are members, for any attack that names so many others by mistake, or more: it is
-        what the measured `precision` is held against. None without a claim or a base rate, and where nothing follows.
+        `upper` bounds it after every outcome, `usual(0.001)` after all but 1 in 1,000, for members and others alike;
+        `precision(found.false_alarms)` how often those who are named are members, for any attack that names so many
+        others by mistake, or more: it is what the measured `precision` is held against. None without a claim or a base rate, and where nothing follows.
         It is what is claimed, whether the claim is refuted or not.
 
         Examples
@@ -189,7 +189,7 @@ class MembershipAudit(Record, Shown):
         >>> round(found.precision, 4), round(found.promise.precision(found.false_alarms), 4)
         (0.0635, 0.0363)
         >>> found.promise
-        before 1 in 100, after at most 100 and at least 0 in 100; in all but 1 in 1,000 outcomes at most 4.65 in 100
+        before 1 in 100, after at most 100 and at least 0 in 100; in all but 1 in 1,000 outcomes at most 5.77 in 100
         """
         if self.claim is None or self.base_rate is None:
             return None

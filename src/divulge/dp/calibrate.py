@@ -145,9 +145,9 @@ def calibrate(
         over guessing, at most; "hits=TRUE:FALSE": how many they hit, at most, at a share of false alarms (`Hits`);
         "pml=EPS": by what factor e^EPS an outcome raises the chance that a record is in the data, or is not, under
         `base_rate`; "posterior=1/100:5/100:1/1000": from 1 in 100 the chance of anything about a record rises to at
-        most 5 in 100, in all but 1 in 1,000 outcomes (in all, without the last number); "interval=500:0.95": all
-        `count` numbers together are off by at most 500 with this probability, by the most noise that does it
-        (`Interval`): what that promises is what `compose` says of it.
+        most 5 in 100, in all but 1 in 1,000 outcomes, whether or not it is true (in all, without the last number);
+        "interval=500:0.95": all `count` numbers together are off by at most 500 with this probability, by the most
+        noise that does it (`Interval`): what that promises is what `compose` says of it.
     count : int or None
         How often the mechanism runs; with None, and a mechanism, the most is sought.
     rate : float in (0, 1], optional

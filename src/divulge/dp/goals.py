@@ -84,7 +84,7 @@ class Hits:
 
 @dataclass(frozen=True)
 class _Belief:
-    """How far a belief may rise: from `before` to `after`, in all but a share of outcomes.
+    """How far a belief may rise, whether or not it is true: from `before` to `after`, in all but a share of outcomes.
 
     Examples
     --------
@@ -201,8 +201,8 @@ def _belief(composed: Composition, goal: Any, _: float) -> Bracket:
     """Return the share of outcomes after which a belief may have passed the goal's end, or that end at a share of 0.
 
     Hits y and false alarms x of these outcomes have y >= R x, R the ratio of the odds, and y <= e^e x + delta(e): so
-    y <= delta(e) / (1 - e^e / R) at every e below log R, and the share is y before / after. At a share of 0 it is the
-    posterior at the largest loss.
+    y <= delta(e) / (1 - e^e / R) at every e below log R: the share if what is believed is true, and fewer if it is
+    not. At a share of 0 it is the posterior at the largest loss.
     """
     if not goal.share:
         grown = math.exp(min(composed.pure_epsilon, LARGEST_LOG))
@@ -210,7 +210,7 @@ def _belief(composed: Composition, goal: Any, _: float) -> Bracket:
         return Bracket(after, after)
 
     def share(e: Any, delta: Any) -> Any:
-        return delta / -np.expm1(e - math.log(goal.ratio)) * goal.before / goal.after
+        return delta / -np.expm1(e - math.log(goal.ratio))
 
     grid = np.linspace(0.0, math.log(goal.ratio), _POINTS + 1)[:-1]
     values = share(grid, composed.roughly(_ROUGH).deltas(grid, 1))

@@ -31,7 +31,7 @@ _GAP = float(np.max(np.diff(np.log(_ORDERS)))) ** 2
 _HALVINGS = 200
 """Halvings at most: after 64 of 700 the ends are less than an ulp of e^s apart, though doubles near 0 go on."""
 
-_FARTHEST = -700.0
+FARTHEST = -700.0
 """The logarithm of the rarest event that is told from none."""
 
 Constraint = Callable[[float, float, float], bool]
@@ -166,7 +166,7 @@ def farthest(rules: Sequence[Constraint], at: Callable[[float], tuple[float, flo
 
     if kept(1.0):
         return 1.0
-    low, high = _FARTHEST, 0.0  # halved in its logarithm while it may be small
+    low, high = FARTHEST, 0.0  # halved in its logarithm while it may be small
     if not kept(math.exp(low)):
         return 0.0 if inside else math.exp(low)
     low, high = turn(lambda log: not kept(math.exp(log)), low, high, steps=_HALVINGS)

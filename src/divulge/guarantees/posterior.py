@@ -12,7 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.implication import consequences
 from divulge.guarantees.catalog import kind_named
-from divulge.guarantees.events import NATIVE, SLACK, Constraint, constraints, farthest, largest
+from divulge.guarantees.events import FARTHEST, NATIVE, SLACK, Constraint, constraints, farthest, largest
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP, PMC, PML
 from divulge.guarantees.kinds.loss import ADP, KL, TV
@@ -221,7 +221,9 @@ class PosteriorBounds(Shown):
         return min(1.0, self._alarm(posterior)[1] * self.before / float(posterior) * (1 + SLACK))
 
     def usual(self, share: float) -> float:
-        """Return the bound of the posterior in all outcomes but this share of them.
+        """Return the bound of the posterior in all outcomes but this share of them, whether or not the event is true.
+
+        Of those that pass it the share is largest where the event is true: who is told of is such a person.
 
         Parameters
         ----------
@@ -236,19 +238,17 @@ class PosteriorBounds(Shown):
         --------
         >>> from divulge.guarantees import GDP
         >>> round(posterior_bounds(GDP("1/2"), "1/100").usual(0.001), 4)
-        0.0464
+        0.0576
         """
         s, a = float(_probability(share, "share")), self.before
         if not 0 < s < 1:
             raise DivulgeError.of("share", "be in (0, 1)", "it", str(share))
-        top = min(1.0, s / a)
 
-        def at(t: float) -> tuple[float, float]:
-            y = s + t * (top - s)
-            return max(0.0, (s - a * y) / (1 - a)), y
+        def fewer(t: float) -> float:
+            return math.exp(FARTHEST * t)
 
-        found = s + (top - s) * farthest(self._rules, at)
-        return min(self.upper, a * found / s * (1 + SLACK))
+        found = farthest(self._rules, lambda t: (s * fewer(t), s))
+        return min(self.upper, a / (a + (1 - a) * fewer(found)) * (1 + SLACK)) if found < 1 else self.upper
 
     def mechanism(self, posterior: float) -> Joint:
         """Return a mechanism that keeps the guarantees, and has `share_above` of outcomes with just this posterior.
@@ -335,7 +335,7 @@ def posterior_bounds(given: Any, before: Any, **context: Any) -> PosteriorBounds
     before 25 in 100, after at most 25 and at least 25 in 100
     >>> from divulge.guarantees import ADP
     >>> posterior_bounds(ADP("1/2", "1e-5"), "1/100")
-    before 1 in 100, after at most 100 and at least 0 in 100; in all but 1 in 1,000 outcomes at most 1.65 in 100
+    before 1 in 100, after at most 100 and at least 0 in 100; in all but 1 in 1,000 outcomes at most 1.66 in 100
     """
     import flint
 
