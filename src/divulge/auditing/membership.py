@@ -179,7 +179,8 @@ class MembershipAudit(Record, Shown):
 
         `upper` bounds it after every outcome, `usual(0.001)` after all but 1 in 1,000, for members and others alike;
         `precision(found.false_alarms)` how often those who are named are members, for any attack that names so many
-        others by mistake, or more: it is what the measured `precision` is held against. None without a claim or a base rate, and where nothing follows.
+        others by mistake, or more: it is what the measured `precision` is held against. None without a claim or a base
+        rate, and where nothing follows.
         It is what is claimed, whether the claim is refuted or not.
 
         Examples

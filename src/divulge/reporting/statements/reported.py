@@ -70,7 +70,7 @@ def of_column(receipt: Receipt, oracle: FrequencyOracle, voice: Voice) -> list[P
     facts = ReportFacts(oracle, receipt.rows)
     made = (_lead, telling.promise, telling.before_using, _occurs, _means, _rise, telling.knows, _count, telling.second,
             telling.public, _risk, _worried, telling.not_promised, _technical)  # fmt: skip
-    return [part for tell in made for part in tell(facts, receipt, voice)]
+    return telling.told_by(made, facts, receipt, voice)
 
 
 def _in_thousand(voice: Voice, share: Any) -> str:

@@ -68,6 +68,9 @@ SENTENCES: dict[str, str] = {
     "people_alt": "{kept} of 1,000 people appear with their own answer.",
     "people": "Each figure stands for 10 of 1,000 people. Filled: those who appear with their own answer.",
     "asked": "What was promised",
+    "this_column":
+        "This part is about this column alone, for somebody who does not see the others. What all of them tell "
+        "together stands above.",
     "several":
         "The columns were changed independently of each other. All of them together change nobody’s odds about a "
         "person’s true answers by more than {times} times.",

@@ -15,7 +15,7 @@ from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
 from divulge.reporting.statements import placed, reported
 from divulge.reporting.statements.parts import Head, Para, Part
-from divulge.reporting.statements.telling import about, of_column, together_text
+from divulge.reporting.statements.telling import about, of_all, of_column, together_text
 from divulge.reporting.statements.voice import Text, Voice, plain
 from divulge.tables.generalization import Generalization
 
@@ -173,15 +173,17 @@ def statement(
 def _contents(receipt: Receipt, voice: Voice) -> tuple[Text, str, tuple[Part, ...]]:
     """Return the title of the statement of a release of columns, what all releases add up to, and the parts."""
     parts: list[Part] = about(receipt, voice)
-    for i, mechanism in enumerate(receipt.mechanisms):
-        if len(receipt.mechanisms) > 1:
-            parts.append(Head(voice.listed(list(receipt.names_of(mechanism)))))
+    if several := len(receipt.mechanisms) > 1:
+        parts += of_all(receipt, voice)
+    for mechanism in receipt.mechanisms:
+        if several:
+            parts += [Head(voice.listed(list(receipt.names_of(mechanism)))), Para(voice.say("this_column"))]
         if isinstance(mechanism, FrequencyOracle):
             parts += reported.of_column(receipt, mechanism, voice)
         elif isinstance(mechanism, MetricNoise):
             parts += placed.of_columns(receipt, mechanism, voice)
         else:
-            parts += of_column(receipt, receipt.matrix_of(mechanism.columns), voice, i == 0)
+            parts += of_column(receipt, receipt.matrix_of(mechanism.columns), voice)
     all_ = receipt.together
     together = plain(together_text(voice, receipt)) if all_ and all_["releases"] >= 2 else ""
     named = list(receipt.released_as)

@@ -1,6 +1,7 @@
 """The questions of a reader and their answers, from the facts about a mechanism: the promise first."""
 
 import math
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
@@ -27,6 +28,9 @@ COMMON = (1, 10, 100, 500)
 STRONG = 20.0
 """From this factor on nobody who is worried is told that nothing can be read from the table."""
 
+Tell = Callable[[Any, Receipt, Voice], list[Part]]
+"""Answers a question of a reader."""
+
 _CLOSE = 1e-9
 """By so much may a count up to 1,000 be above a whole number by rounding of doubles alone: it is not one more."""
 
@@ -49,12 +53,24 @@ def together_text(voice: Voice, receipt: Receipt) -> Text:
     return (*said, " ", *voice.say("together_row")) if rows else said
 
 
-def of_column(receipt: Receipt, mechanism: Mechanism, voice: Voice, first: bool) -> list[Part]:
+def of_all(receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what is told once of all columns, where each went through a mechanism of its own."""
+    facts = Facts(receipt.mechanisms[0], receipt.rows)
+    return [part for tell in _ONCE for part in tell(facts, receipt, voice)]
+
+
+def of_column(receipt: Receipt, mechanism: Mechanism, voice: Voice) -> list[Part]:
     """Return what is to be told of one mechanism: the promise first, then the questions of a reader."""
     facts = Facts(mechanism, receipt.rows, receipt.protects.get("squares"))
     made = (_untrue, promise, before_using, _occurs, _means, _rise, knows, _count, second, public, _risk, _worried,
             not_promised, technical)  # fmt: skip
-    return [part for tell in made if first or tell not in _ONCE for part in tell(facts, receipt, voice)]
+    return told_by(made, facts, receipt, voice)
+
+
+def told_by(made: Sequence[Tell], facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
+    """Return what is told of one of several mechanisms, without what is told of all at once, or of the only one."""
+    once = _ONCE if len(receipt.mechanisms) > 1 else ()
+    return [part for tell in made if tell not in once for part in tell(facts, receipt, voice)]
 
 
 def _thousands(voice: Voice, share: float, digits: int = 0) -> str:
@@ -145,6 +161,14 @@ def _bounded(facts: Facts) -> str:
     return "" if facts.helpful else "useless" if math.isfinite(facts.factor) else "void"
 
 
+def _bound(facts: Facts, receipt: Receipt) -> tuple[str, float]:
+    """Return how far odds may change by all that is said, of one column or several, and by which factor."""
+    if len(receipt.mechanisms) == 1:
+        return _bounded(facts), facts.factor
+    factor = exp(receipt.guarantees["ldp"])
+    return "" if factor < USELESS else "useless" if math.isfinite(factor) else "void", factor
+
+
 def promise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     """Return what was promised, about whom, and what that comes to."""
     found: list[Part] = [Head(voice.say("asked"))]
@@ -154,13 +178,14 @@ def promise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         found += about_distance(facts.mechanism, facts.mechanism.promise, voice)
     else:
         whose = voice.say("promise_none" if receipt.about is None else "promise_other", **_other(receipt, voice))
-        name = "_".join(filter(None, ("kept", _bounded(facts))))
-        found.append(Para((*whose, " ", *voice.say(name, times=times(voice, facts.factor))), "lead"))
+        name, factor = _bound(facts, receipt)
+        said = voice.say("_".join(filter(None, ("kept", name))), times=times(voice, factor))
+        found.append(Para((*whose, " ", *said), "lead"))
     if len(receipt.mechanisms) > 1:
         factor = exp(receipt.guarantees["ldp"])
         name = "several" if factor < USELESS else "several_void"
         found.append(Para(voice.say(name, times=times(voice, factor)), "lead"))
-    if _bounded(facts) != "silent" and not facts.truthful:
+    if len(receipt.mechanisms) > 1 or (_bounded(facts) != "silent" and not facts.truthful):
         found += [Para(text) for text in _whose(facts, receipt, voice)]
     return found
 
@@ -400,8 +425,11 @@ def _rise(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 def knows(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     """Return whether the promise holds against somebody who knows everything else."""
-    name = f"knows_{_bounded(facts) or 'yes'}"
-    found: list[Part] = [Head(voice.say("q_knows")), Para(voice.say(name, times=times(voice, facts.factor)))]
+    name, factor = _bound(facts, receipt)
+    found: list[Part] = [
+        Head(voice.say("q_knows")),
+        Para(voice.say(f"knows_{name or 'yes'}", times=times(voice, factor))),
+    ]
     if receipt.answers["from"] == "table":
         found.append(Para(voice.say("knows_list")))
     elif receipt.answers.get("taken"):
@@ -428,10 +456,10 @@ def _count(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
 
 def second(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     """Return what a second release does, and what all so far add up to."""
-    factor = facts.factor
-    if facts.truthful or facts.silent:
+    bounded, factor = _bound(facts, receipt)
+    if len(receipt.mechanisms) == 1 and (facts.truthful or facts.silent):
         said = voice.say("second_truth" if facts.truthful else "second_silent")
-    elif not facts.helpful:
+    elif bounded:
         said = voice.say("second_void")
     elif factor**2 < USELESS:
         said = voice.say("second", times=times(voice, factor), twice=times(voice, factor**2))
@@ -521,5 +549,5 @@ def technical(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     return found
 
 
-_ONCE = (promise, before_using, public)
-"""What is told once for all columns."""
+_ONCE: tuple[Tell, ...] = (promise, before_using, knows, second, public, not_promised)
+"""What is told once of all columns, in this order."""
