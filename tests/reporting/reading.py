@@ -14,8 +14,13 @@ class Reader:
 
     def numbers(self, sentence: str) -> list[list[float]]:
         """Return the numbers where a sentence stands, with # in the places of numbers, and take it away."""
+        found = self.any(sentence)
+        assert found, sentence
+        return found
+
+    def any(self, sentence: str) -> list[list[float]]:
+        """Return the same, and nothing where the sentence stands nowhere."""
         pattern = ANY.join(map(re.escape, sentence.split("#")))
         found = [[float(one.replace(",", "")) for one in match.groups()] for match in re.finditer(pattern, self.left)]
-        assert found, sentence
         self.left = re.sub(pattern, "", self.left)
         return found

@@ -81,6 +81,18 @@ def _thousands(voice: Voice, share: float, digits: int = 0) -> str:
     return voice.number(count, digits)
 
 
+def _at_most(voice: Voice, share: float) -> str:
+    """Return a share in 1,000, rounded up: all only where it is all, but for six digits."""
+    count = math.ceil(share * BASE - _CLOSE)
+    return voice.number(count, 0) if count < BASE or share == 1 else voice.rounded(share * BASE, ROUND_CEILING, 6)
+
+
+def _at_least(voice: Voice, share: float) -> str:
+    """Return a share in 1,000, rounded down: none only where it is none."""
+    count = math.floor(share * BASE + _CLOSE)
+    return voice.number(count, 0) if count or not share else voice.rounded(share * BASE, ROUND_FLOOR, 2)
+
+
 def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     words = Para(voice.say("words"))
     if facts.truthful or facts.silent:
@@ -102,7 +114,7 @@ def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         said = voice.say("untrue_same", changed=_thousands(voice, 1 - low), kept=kept)
         picture = People(round(low * 100), voice.say("people_alt", kept=kept), voice.say("people"))
         return [Para((*often, " ", *said), "warn"), picture, words]
-    said = voice.say("untrue_range", low=_thousands(voice, low), high=_thousands(voice, high))
+    said = voice.say("untrue_range", low=_at_least(voice, low), high=_at_most(voice, high))
     return [Para((*often, " ", *said), "warn"), words]
 
 
@@ -507,7 +519,7 @@ def _worried(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         name = "worried" if facts.factor <= STRONG else "worried_strong"
     rise = facts.factor * 0.01 / (facts.factor * 0.01 + 0.99) if math.isfinite(facts.factor) else 1.0
     said = voice.say(
-        name, kept=_thousands(voice, float(facts.kept.max())), times=times(voice, facts.factor),
+        name, kept=_at_most(voice, float(facts.kept.max())), times=times(voice, facts.factor),
         to=voice.number(max(math.ceil(rise * BASE - _CLOSE), 10 + (facts.factor > 1)), 0),
     )  # fmt: skip
     return [Head(voice.say("q_worried")), Para(said)]
