@@ -82,7 +82,7 @@ def weights(n: int) -> np.ndarray:
 
 def profile(n: int) -> Task:
     matrix, prior = stochastic(n, n), dv.Prior(weights(n))
-    return lambda: dv.profile((prior, dv.Channel(matrix)))
+    return lambda: dv.profile((prior, dv.Channel(matrix))).capacity  # which is sought when it is asked for
 
 
 def one_read(n: int) -> Task:
@@ -130,7 +130,7 @@ def sparse(stored: int) -> Task:
     columns = np.random.default_rng(0).integers(0, n, size=stored)
     matrix = sp.coo_array((np.full(stored, 0.1), (np.repeat(np.arange(n), 10), columns)), shape=(n, n)).tocsc()
     prior = dv.Prior(weights(n))
-    return lambda: dv.profile((prior, dv.Channel(matrix)))
+    return lambda: dv.profile((prior, dv.Channel(matrix))).capacity  # which is sought when it is asked for
 
 
 def four_kinds(count: int) -> Task:

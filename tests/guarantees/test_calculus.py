@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction as F
 from typing import Any
 
+import flint
 import mpmath as mp
 import numpy as np
 import pytest
@@ -14,10 +15,13 @@ from scipy.optimize import linprog
 from support import THOROUGH, some
 
 import divulge as dv
+from divulge import exact
+from divulge.guarantees.calculus import search
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.implication import consequences, implied
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.catalog import KINDS
+from divulge.guarantees.formulas.loss import inverse
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.theorems import THEOREMS
 from divulge.guarantees.theorems.tables import TABLES
@@ -479,3 +483,45 @@ def test_what_follows_at_other_numbers_is_vacuous_and_what_at_none_unknown(
     else:
         said = "vacuous" if found.vacuous else "unknown"
     assert said == verdict, str(found)
+
+
+@pytest.mark.parametrize(("given", "kind", "index"), [
+    (dv.guarantees.GDP(0.5), dv.ADP, {"delta": 1e-6}),
+    (dv.LDP(2), dv.RDP, {"alpha": 3}),
+    (dv.LDP(0.5), dv.ADP, {"delta": 0.01}),
+])  # fmt: skip
+def test_where_a_mechanism_attains_the_bound_no_parameter_is_moved(
+    given: dv.Guarantee, kind: Any, index: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = given.implies(kind, **index)
+    moved: list[Any] = []
+    monkeypatch.setattr(search, "_alternatives", lambda *_: moved.append(1) or [])
+    assert given.implies(kind, **index) == answer
+    assert not moved
+    monkeypatch.undo()
+    monkeypatch.setattr(search, "_reached", lambda *_: False)
+    assert given.implies(kind, **index) == answer
+
+
+def test_an_inverse_is_the_least_that_reaches_its_target_and_takes_few_steps() -> None:
+    steps: list[int] = []
+
+    def count(grows: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda x: (steps.append(1), grows(x))[1]
+
+    with flint.ctx.workprec(320):
+        cases = [
+            (lambda x: x**3, F(1, 7), 2), (lambda x: (40 * (x - 1)).exp(), F(1, 10**30), 64),
+            (lambda x: 2 * x * x.atanh(), F(1, 10**12), 1), (lambda x: x.sqrt(), F(0), 1),
+            (lambda x: x if 3 * x < 1 else x + 1, F(2, 3), 1),  # a jump
+        ]  # fmt: skip
+        for grows, target, high in cases:
+            start = len(steps)
+            found = inverse(count(grows), exact.ball(target), exact.ball(high))
+            assert grows(found) >= exact.ball(target)
+            below = found - exact.ball(high) * exact.ball(2) ** -290
+            assert not grows(below) >= exact.ball(target) or below <= 0
+            assert len(steps) - start < 700
+        steps.clear()
+        inverse(count(lambda x: 2 * x * x.atanh()), exact.ball(F(1, 10)), exact.ball(1))
+        assert len(steps) < 25

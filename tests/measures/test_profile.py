@@ -40,6 +40,17 @@ def test_the_profile_equals_the_measures(joint: dv.Joint) -> None:
     assert dv.profile(joint.channel).ldp == profile.ldp
 
 
+def test_the_capacity_is_sought_when_it_is_asked_for_and_goes_with_a_copy() -> None:
+    joint = dv.Joint([0.25, 0.75], [[0.75, 0.25], [0.25, 0.75]])
+    profile = dv.profile(joint)
+    assert "capacity" not in vars(profile)
+    sent = pickle.loads(pickle.dumps(profile))
+    assert sent == profile == dv.profile(joint)
+    assert sent.capacity == profile.capacity == dv.measures.capacity(joint.channel)
+    matrix = random_channel(np.random.default_rng(0), 30, 30).floats
+    assert len(pickle.dumps(dv.profile(matrix))) < matrix.nbytes  # the matrix is not sent
+
+
 def _dense_and_blocked(monkeypatch: pytest.MonkeyPatch, n: int, m: int, zeros: float) -> None:
     rng = np.random.default_rng(n * 100 + m)
     matrix, prior = random_channel(rng, n, m, zeros=zeros).floats, random_prior(rng, n, zeros=0.2)

@@ -150,3 +150,14 @@ def test_units_and_guarantees_are_known() -> None:
         stack.pml("dits")  # pyright: ignore[reportArgumentType]
     with pytest.raises(dv.DivulgeError, match="guarantee"):
         stack.holds("ldp=1")  # pyright: ignore[reportArgumentType]
+
+
+def test_the_order_of_entries_in_memory_does_not_count() -> None:
+    c, p = drawn(np.random.default_rng(5), "plain")
+    c = c * (1 + 1e-10)  # sums that are renormalized
+    turned = np.asfortranarray(c)
+    stack = Stack(turned, np.asfortranarray(p))
+    assert np.abs(stack.c.sum(axis=2) - 1).max() < 1e-14
+    assert (stack.c == Stack(c, p).c).all()
+    assert (stack.pml() == Stack(c, p).pml()).all()
+    assert (turned == c).all()  # what was given stays as it is

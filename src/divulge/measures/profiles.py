@@ -1,12 +1,15 @@
 """Every headline measure of a mechanism at once, from one pass over its matrix."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from divulge import exact
 from divulge.extras import require
+from divulge.late import Kept
 from divulge.measures.average.capacities import maximal_cost_leakage_of, maximal_leakage_of, total
 from divulge.measures.average.information import exact_mutual_information, float_mutual_information
 from divulge.measures.average.shannon import Capacity, capacity_from, first_mean
@@ -27,6 +30,7 @@ from divulge.measures.pointwise.density import (
     lift_capacity_of,
     pmc_of,
     pml_of,
+    worst_column,
 )
 from divulge.measures.pointwise.guessing import min_entropy_leakage_of
 from divulge.model.channel import Channel
@@ -59,7 +63,7 @@ class Profile(Tabled, Record):
     unit : "nats" or "bits", of everything but the ratios lift, lift_capacity and bayes_capacity
     ldp, maximal_leakage, maximal_cost_leakage : float
     lift_capacity, bayes_capacity : float or Fraction
-    capacity : Capacity, with lower and upper bound
+    capacity : Capacity, with lower and upper bound; sought when it is first asked for
     pml, pmc : Pointwise, by outcome
     lift : float or Fraction
     mutual_information, min_entropy_leakage : float
@@ -82,12 +86,17 @@ class Profile(Tabled, Record):
     bayes_capacity: Any
     maximal_leakage: float
     maximal_cost_leakage: float
-    capacity: Capacity
+    _search: Callable[[], Capacity] = field(compare=False)
     pml: Pointwise | None = None
     pmc: Pointwise | None = None
     lift: Any = None
     mutual_information: float | None = None
     min_entropy_leakage: float | None = None
+
+    @Kept
+    def capacity(self) -> Capacity:
+        """The Shannon capacity, between bounds: its search takes as long as all other measures of a small channel."""
+        return self._search()
 
     @property
     def alip(self) -> DensityBounds | None:
@@ -167,6 +176,13 @@ class Profile(Tabled, Record):
             return pd.DataFrame(named["by_outcome"]).set_index("outcome")
         return pd.DataFrame({"value": named["channel"]}).rename_axis("measure")
 
+    def _compared(self) -> list[Any]:
+        return [*super()._compared(), self.capacity]
+
+    def __getstate__(self) -> dict[str, Any]:
+        found = self.capacity
+        return vars(self) | {"_search": partial(_known, found)}  # and not the matrix
+
     _whole = True
 
     def _shown(self) -> tuple[str, Table]:
@@ -191,7 +207,8 @@ def profile(mechanism: Any, unit: Unit = "nats") -> Profile:
     Returns
     -------
     Profile
-        Values equal those of the functions of the same names. Memory beside the matrix grows with N + M only.
+        Values equal those of the functions of the same names; the capacity is sought when it is first asked for. Memory
+        beside the matrix grows with N + M only.
 
     Raises
     ------
@@ -227,18 +244,24 @@ def _profile(
     **of_joint: Any,
 ) -> Profile:
     sides = ends.top, ends.bottom
+    worst = worst_column(sides)
     return Profile(
         channel.secrets,
         channel.outcomes,
         unit,
-        ldp=ldp_of(sides, unit),
-        lift_capacity=lift_capacity_of(sides),
+        ldp=ldp_of(worst, unit),
+        lift_capacity=lift_capacity_of(worst),
         bayes_capacity=total(ends.top),
         maximal_leakage=maximal_leakage_of(channel, sides, unit),
         maximal_cost_leakage=maximal_cost_leakage_of(channel, sides, unit),
-        capacity=capacity_from(channel, logs, unit, first=first),
+        _search=partial(capacity_from, channel, logs, unit, first=first),
         **of_joint,
     )
+
+
+def _known(found: Capacity) -> Capacity:
+    """Return it: what a profile that was pickled has for its search."""
+    return found
 
 
 def _of_joint(joint: Joint, ends: Extremes, joint_top: np.ndarray, unit: Unit) -> dict[str, Any]:

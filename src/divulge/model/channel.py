@@ -93,11 +93,13 @@ class Channel(Tabled):
             raise DivulgeError.of("channel", "have at least one secret and one outcome", "its shape", str(array.shape))
         rows = _labels.alphabet(secrets, array.shape[0], "secrets")
         columns = _labels.alphabet(outcomes, array.shape[1], "outcomes")
-        if is_sparse(array):
+        if not whole and is_sparse(array):
             array = _normalized_sparse(array, rows)
-        elif not whole:
-            array = normalized(array, "channel", _row_sums(rows), short_floats(matrix) or _HINT)
-        object.__setattr__(self, "matrix", array if is_sparse(array) else frozen(array))
+        else:
+            if not whole:
+                array = normalized(array, "channel", _row_sums(rows), short_floats(matrix) or _HINT)
+            frozen(array)
+        object.__setattr__(self, "matrix", array)
         object.__setattr__(self, "secrets", rows)
         object.__setattr__(self, "outcomes", columns)
 

@@ -44,6 +44,8 @@ def is_pair(value: Any) -> bool:
     if not isinstance(value, tuple) or len(value) != 2:
         return False
     prior, channel = value
+    if type(channel) is np.ndarray and channel.ndim == 2:
+        return True
     if isinstance(prior, (Prior, Mapping)) or isinstance(channel, (Channel, Mapping)) or is_table(channel):
         return True
     if hasattr(channel, "under"):  # a protocol

@@ -135,17 +135,17 @@ class Joint(Tabled):
         """The labels of the outcome."""
         return self.channel.outcomes
 
-    @property
+    @Kept
     def exact(self) -> bool:
         """Whether both prior and channel are exact."""
         return self.prior.probabilities.dtype.hasobject and self.channel.matrix.dtype.hasobject
 
-    @property
+    @Kept
     def p(self) -> np.ndarray:
         """The prior in the arithmetic of the joint: Fractions when it is exact, else float64; shape (N,)."""
         return self.prior.probabilities if self.exact else self.prior.floats
 
-    @property
+    @Kept
     def c(self) -> Any:
         """The channel matrix in the arithmetic of the joint, shape (N, M); sparse stays sparse."""
         return self.channel.matrix if self.exact else self.channel.floats
@@ -168,7 +168,7 @@ class Joint(Tabled):
     @Kept
     def occurring(self) -> np.ndarray:
         """Which outcomes have q_y > 0, boolean of shape (M,). The others take no part in prior-dependent quantities."""
-        return frozen((self.outer > 0).astype(bool, copy=False))
+        return frozen(self.outer > 0)
 
     @Kept
     def x(self) -> np.ndarray:

@@ -133,7 +133,7 @@ class Prior(Tabled):
     @Kept
     def support(self) -> np.ndarray:
         """Which secrets have positive probability, boolean of shape (N,)."""
-        return frozen((self.probabilities > 0).astype(bool, copy=False))
+        return frozen(self.probabilities > 0)
 
     @property
     def p_min(self) -> Any:

@@ -4,7 +4,6 @@ import html
 import json
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -318,17 +317,20 @@ def _shortened(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
-class Tabled(ABC):
-    """What prints as a line and a labelled table, and shows as both in a notebook."""
+class Tabled:
+    """What prints as a line and a labelled table, and shows as both in a notebook.
+
+    It is no `ABC`: to ask of any value whether it is a Joint would take six times as long.
+    """
 
     __slots__ = ()
 
     _whole = False
     """Whether every row is shown."""
 
-    @abstractmethod
     def _shown(self) -> tuple[str, Table]:
         """Return the line, and rows, columns and cells of the table."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         head, table = self._shown()

@@ -9,9 +9,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from numbers import Rational
+from operator import lt
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ from divulge import exact
 from divulge.dp.loss.divergences import DIVERGENCES
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
+from divulge.guarantees.formulas.density import INFINITY
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.divergences import FDivergence
 from divulge.guarantees.kinds.loss import ADP, PDP, RDP, ZCDP, AbsChi, LossGuarantee
@@ -139,16 +141,24 @@ def closure(
         setting = _setting(context)
         settings = _settings(_indexes(usable, asked, premises), setting)
         ends = {(p.kind, p.index) for p in premises} | {(RDP, (("alpha", 1),)), (RDP, (("alpha", math.inf),))}
-        changed: set[Key] | None = None
+        changed: set[int] | None = None
         least = exact.ball(Fraction(share) * (1 - _FINEST))
         for _ in range(_MOST_ROUNDS):
-            kinds = {kind for kind, _ in known}
-            fresh = kinds if changed is None else {kind for kind, _ in changed}
+            by_kind = _by_kind(known)
+            fresh = by_kind.keys() if changed is None else {k.kind for k in known.values() if id(k) in changed}
             rows = [
-                row for row in usable if kinds.issuperset(row.given) and not (row.given and fresh.isdisjoint(row.given))
+                row
+                for row in usable
+                if by_kind.keys() >= set(row.given) and not (row.given and fresh.isdisjoint(row.given))
             ]
-            found = [new for row in rows for new in _applied(row, known, settings, ends, changed)]
-            changed = {(new.kind, new.index) for new in found if _learn(known, new, least)}
+            bars = {key: tuple(value * least for value in one.values) for key, one in known.items()}
+            found = [
+                new
+                for row in rows
+                for new in _applied(row, by_kind, settings, _bars(row.implies, settings, bars), ends, changed)
+            ]
+            better = {(new.kind, new.index) for new in found if _learn(known, new, least)}
+            changed = {id(known[key]) for key in better}
             if not changed:
                 break
         return known
@@ -164,6 +174,8 @@ def tightest(
     import flint
 
     best = known[key]
+    if _reached(best, known, context):
+        return best
     with flint.ctx.workprec(_precision(context)):
         setting, least = _setting(context), exact.ball(Fraction(min(share, _WORTH)))
         for place in range(len(best.values)):
@@ -171,6 +183,14 @@ def tightest(
                 if _movable(chain):
                     best = _merge(_moved(chain, place, setting), best, least) or best
     return best
+
+
+def _reached(best: Known, known: Mapping[Key, Known], context: Context) -> bool:
+    """Say whether a known mechanism attains the bound: one theorem, from all that was given, whatever the secret."""
+    if best.theorem is None or best.merged is not None or context != Context():
+        return False
+    given = [one for one in known.values() if one.original is not None]
+    return best.theorem.tight in ("equal", "attained") and len(given) == 1 and list(best.parents) == given
 
 
 def _alternatives(
@@ -182,8 +202,8 @@ def _alternatives(
         return []
     limit = known[key].values[place] * _NEAR
     found: dict[tuple[str, ...], Known] = {}
-    settings = _settings({key[0]: [key[1]]}, _setting(context))
-    for new in (n for row in rows for n in _applied(row, known, settings, set(), None)):
+    settings, by_kind = _settings({key[0]: [key[1]]}, _setting(context)), _by_kind(known)
+    for new in (n for row in rows for n in _applied(row, by_kind, settings, [None], set(), None)):
         if new.values[place] <= limit:
             names = (str(new.theorem and new.theorem.name), *(p.theorem.name if p.theorem else "" for p in new.parents))
             if names not in found or new.values[place] < found[names].values[place]:
@@ -262,12 +282,15 @@ def _setting(context: Context) -> SimpleNamespace:
 
 def _applied(
     row: Theorem,
-    known: Mapping[Key, Known],
+    known: Mapping[type[Guarantee], Sequence[Known]],
     settings: Settings,
+    bars: Sequence[tuple[Any, ...] | None],
     ends: set[Key],
-    changed: set[Key] | None,
+    changed: set[int] | None,
 ) -> Iterator[Known]:
-    """Yield what the row gives from what is known and has changed, for every choice of its premises.
+    """Yield what the row gives from what is known and has changed (by `id`), for every choice of its premises.
+
+    Where a bar is set for an index, what is nowhere below it is left out.
 
     A row of several premises of one kind looks at those given, and at the first and last order: between them the others
     lie on curves that are known already.
@@ -275,17 +298,33 @@ def _applied(
     if changed is not None and not row.given:
         return
     several = len(set(row.given)) < len(row.given)
-    choices = [[k for k in known.values() if k.kind is kind] for kind in row.given]
+    choices = [known.get(kind, ()) for kind in row.given]
     if several:
         choices = [[k for k in some if (k.kind, k.index) in ends] for some in choices]
-    targets = settings.get(row.implies if row.implies.index else None, ())
+    targets, of_its_own = settings.get(row.implies if row.implies.index else None, ()), row.implies in row.given
     for parents in product(*choices):
-        if changed is not None and changed.isdisjoint((p.kind, p.index) for p in parents):
+        if changed is not None and changed.isdisjoint(map(id, parents)):
             continue
-        for index, here in targets:
-            if any(p.kind is row.implies and p.index == index for p in parents):
+        for (index, here), bar in zip(targets, bars, strict=True):
+            if of_its_own and any(p.kind is row.implies and p.index == index for p in parents):
                 continue
-            yield Known(row.implies, index, _bound(row, here, parents), row, parents)
+            values = _bound(row, here, parents)
+            if bar is None or any(map(lt, values, bar)):
+                yield Known(row.implies, index, values, row, parents)
+
+
+def _by_kind(known: Mapping[Key, Known]) -> dict[type[Guarantee], list[Known]]:
+    found: dict[type[Guarantee], list[Known]] = {}
+    for one in known.values():
+        found.setdefault(one.kind, []).append(one)
+    return found
+
+
+def _bars(
+    kind: type[Guarantee], settings: Settings, bars: Mapping[Key, tuple[Any, ...]]
+) -> list[tuple[Any, ...] | None]:
+    """Return for each index that a kind is looked at what its values must be below to be news, None where all are."""
+    return [bars.get((kind, index)) for index, _ in settings.get(kind if kind.index else None, ())]
 
 
 def _settings(indexes: Mapping[type[Guarantee], Sequence[Index]], setting: SimpleNamespace) -> Settings:
@@ -300,10 +339,17 @@ def _at(index: Index, setting: SimpleNamespace) -> SimpleNamespace:
 
 
 def _bound(row: Theorem, here: SimpleNamespace, parents: Sequence[Known]) -> tuple[Any, ...]:
-    found = row.bound(here, *(p.terms for p in parents))
-    values = found if isinstance(found, tuple) else (found,)
-    values = tuple(falling(name, v) for name, v in zip(row.implies.bounded(), values, strict=True))
-    return tuple(v if v.is_finite() else exact.ball(math.inf) for v in values)
+    found = row.bound(here, *[p.terms for p in parents])
+    values = found if type(found) is tuple else (found,)
+    if _rises(row.implies):
+        values = tuple(falling(name, v) for name, v in zip(row.implies.bounded(), values, strict=True))
+    return tuple([v if v.is_finite() else INFINITY() for v in values])
+
+
+@cache
+def _rises(kind: type[Guarantee]) -> bool:
+    """Return whether a parameter of this kind is kept from above."""
+    return any(PARAMETERS[name].at_least for name in kind.bounded())
 
 
 def _in_balls(index: Index) -> dict[str, Any]:

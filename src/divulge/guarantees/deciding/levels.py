@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -17,7 +17,7 @@ from divulge.measures.numeric.columns import extremes, likely_ends
 from divulge.model.channel import Channel
 from divulge.model.entries import CLEAN
 from divulge.model.joint import Joint
-from divulge.model.labels import position
+from divulge.model.labels import labels_at, position
 from divulge.model.shown import Shown
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
@@ -327,9 +327,9 @@ class Peaks:
     """
 
     ratios: list[Any]
-    above: list[Hashable]
-    below: list[Hashable]
-    outcomes: list[Hashable]
+    above: Sequence[Hashable]
+    below: Sequence[Hashable]
+    outcomes: Sequence[Hashable]
     columns: list[int]
     twin: Rational | None
     margin: float
@@ -378,8 +378,8 @@ def _peaks(
 ) -> Peaks:
     floats = above.dtype != object or below.dtype != object
     channel = subject if isinstance(subject, Channel) else subject.channel
-    high, low = ([channel.secrets[int(i)] for i in rows] for rows in at)
-    outcomes, places = [channel.outcomes[int(j)] for j in columns], columns.tolist()
+    high, low = (labels_at(channel.secrets, rows) for rows in at)
+    outcomes, places = labels_at(channel.outcomes, columns), columns.tolist()
     twin, margin = (Rational.of(subject), rounding(*channel.shape)) if floats else (None, 0.0)
     return Peaks(ratios(above, below), high, low, outcomes, places, twin, margin, of_place)
 

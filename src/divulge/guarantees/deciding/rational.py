@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.late import Kept
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 
@@ -31,17 +32,10 @@ def exact_sum(values: Iterable[float]) -> Fraction:
 
 
 class Rational:
-    """Rows of a channel, and weights of its secrets, as fractions that sum to 1; a column is made when it is asked for.
-
-    Attributes
-    ----------
-    rows : positions of the rows that count
-    """
+    """Rows of a channel, and weights of its secrets, as fractions that sum to 1; columns are made when asked for."""
 
     def __init__(self, channel: Channel, matrix: Any, weights: np.ndarray | None = None, rounded: bool = False) -> None:
         self._matrix, self._weights, self._rounded = matrix, weights, rounded
-        size = matrix.shape[0]
-        self.rows = np.arange(size) if weights is None else np.flatnonzero((weights > 0).astype(bool))
         self.channel = channel
 
     @classmethod
@@ -50,6 +44,13 @@ class Rational:
         if isinstance(subject, Channel):
             return cls(subject, subject.matrix)
         return cls(subject.channel, subject.c, subject.p, rounded="rounded" in vars(subject))
+
+    @Kept
+    def rows(self) -> np.ndarray:
+        """The positions of the rows that count."""
+        if self._weights is None:
+            return np.arange(self._matrix.shape[0])
+        return (self._weights > 0).nonzero()[0]
 
     @cached_property
     def _floats(self) -> bool:

@@ -1,8 +1,10 @@
 """The bounds of the theorems on python-flint balls. What cannot be told from a pole is +inf."""
 
+from functools import cache
 from typing import Any
 
 
+@cache
 def INFINITY() -> Any:
     """Return +inf as a ball."""
     import flint

@@ -296,29 +296,49 @@ def line_through_origin(xi: Any, rho: Any, end: Any) -> Any:
 def inverse(grows: Callable[[Any], Any], target: Any, high: Any) -> Any:
     """Return an x in [0, high] with grows(x) >= target for an increasing function: the least, but for the last bits.
 
-    False position (Illinois), with a halving at every third step and where an end has no finite value, until rounding
-    hides on which side of the target a value lies; from there up, in growing steps, until it is seen to be reached.
+    Chandrupatla's method ("A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function
+    without using derivatives", 1997), until rounding hides on which side of the target a value lies; from there up, in
+    growing steps, until it is seen to be reached.
     """
     import flint
 
     bits = min(flint.ctx.prec, _ENOUGH)
     with flint.ctx.workprec(bits):
-        low, top, side = zero(), ball(high), 0  # the end that moved last
-        at_low, at_top = grows(low) - target, grows(top) - target
+        low, top, half = zero(), ball(high), ball(2) ** -1
         room = top * ball(2) ** -(bits + 10)
-        for step in range(3 * bits):
-            middle = ((low * at_top - top * at_low) / (at_top - at_low)).mid()
-            if step % 3 == 0 or not low < middle < top:
-                middle, side = ((low + top) / 2).mid(), 0
+        at_low, at_top = grows(low) - target, grows(top) - target
+        # The target is reached between `here`, where was looked last, and `there`; on the side of `here` lies `before`.
+        here, at_here, there, at_there, share = low, at_low, top, at_top, half
+        for _ in range(3 * bits):
+            middle = (here + share * (there - here)).mid()
             if not low < middle < top or top - low <= room:
                 break
             value = grows(middle) - target
+            crossed = (value >= 0) != (here is top)
+            before, at_before = (there, at_there) if crossed else (here, at_here)
+            if crossed:
+                there, at_there = here, at_here
+            here, at_here = middle, value
             if value >= 0:
-                top, at_top, at_low, side = middle, value, at_low / 2 if side > 0 else at_low, 1
+                top = middle
             else:
-                low, at_low, at_top, side = middle, value, at_top / 2 if side < 0 else at_top, -1
+                low = middle
                 if not value < 0:
                     break
+            place, level = (here - there) / (before - there), (at_here - at_there) / (at_before - at_there)
+            share = half
+            if level * level < place and (1 - level) ** 2 < 1 - place:  # inverse quadratic interpolation is safe
+                share = at_here / (at_there - at_here) * at_before / (at_there - at_before)
+                share += (
+                    (before - here)
+                    / (there - here)
+                    * at_here
+                    / (at_before - at_here)
+                    * at_there
+                    / (at_before - at_there)
+                )
+                least_share = room / abs(there - here)
+                share = least_share if share < least_share else min(share, 1 - least_share)
         while (reached := (low + room).mid()) < top and not grows(reached) >= target:
             room *= 16
     return min(reached, top)

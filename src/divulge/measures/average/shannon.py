@@ -214,7 +214,7 @@ def _information(c: np.ndarray, logs: np.ndarray, r: np.ndarray) -> Local:
     q = np.maximum(r @ c, 1e-100)
     distances = logs - c @ np.log(q)
     value = float(r @ distances)
-    return Local(value, float(distances.max()), distances - value, (c / q) @ c.T)
+    return Local(value, distances.item(distances.argmax()), distances - value, (c / q) @ c.T)
 
 
 def blahut_arimoto(

@@ -6,7 +6,7 @@ nothing of the size of the matrix is ever allocated; an exact one is read whole,
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ _FEW = 1 << 15
 """Entries of which another array is had from memory that is at hand: more are asked of the operating system."""
 
 
-@dataclass(frozen=True, eq=False)
-class Extremes:
+class Extremes(NamedTuple):
     """Per column: largest and smallest entry, and the first row that holds each, arrays of shape (M,)."""
 
     top: np.ndarray
@@ -79,7 +78,7 @@ def ends_and_logs(
 
 def gather(matrix: Any, weights: np.ndarray, mean_row: np.ndarray | None = None) -> Gathered:
     """Return everything at once, for a dense or sparse float matrix; of a dense one `first`, given its mean row."""
-    rows = np.flatnonzero(weights > 0)
+    rows = (weights > 0).nonzero()[0]
     if is_sparse(matrix):
         ends = extremes(matrix)
         likely = ends if len(rows) == matrix.shape[0] else extremes(matrix, rows)
@@ -115,8 +114,8 @@ def extremes(matrix: Any, rows: np.ndarray | None = None) -> Extremes:
         return _Sweep(matrix, ("extremes",), counting).extremes
     part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
     if dense:
-        top_at, bottom_at, columns = part.argmax(axis=0), part.argmin(axis=0), np.arange(part.shape[1])
-        ends = Extremes(part[top_at, columns], part[bottom_at, columns], top_at, bottom_at)
+        top, bottom = np.maximum.reduce(part, axis=0), np.minimum.reduce(part, axis=0)
+        ends = Extremes(top, bottom, part.argmax(axis=0), part.argmin(axis=0))
     elif is_sparse(part):
         ends = _sparse_extremes(part)
     else:
@@ -320,7 +319,7 @@ class _Sweep:
             (running.top_here, found.top, found.top_at, np.greater),
             (running.column, found.bottom, found.bottom_at, np.less),
         ):
-            columns = np.flatnonzero(better(here, best, out=running.better))
+            columns = better(here, best, out=running.better).nonzero()[0]
             best[columns] = here[columns]
             inside = (running.taken(part, columns) == best[columns]).argmax(axis=0)
             at[columns] = rows.start + (inside if counting is None else counting[inside])
@@ -329,7 +328,7 @@ class _Sweep:
         """Scale, after the extremes, only columns where largest weight times largest entry exceeds what is known."""
         weights: Any = self.weights
         np.multiply(running.top_here, weights[rows].max(), out=running.column)
-        columns = np.flatnonzero(np.greater(running.column, running.joint_top, out=running.better))
+        columns = np.greater(running.column, running.joint_top, out=running.better).nonzero()[0]
         if len(columns) < block.shape[1] // 4:
             scaled = running.taken(block, columns)
             scaled *= weights[rows, None]

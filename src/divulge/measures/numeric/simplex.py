@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ _FLAT = 1e-12
 """Share by which the value may fall by rounding: near the maximum a step changes it by less than it is known to."""
 
 
-@dataclass(frozen=True, eq=False)
-class Local:
+class Local(NamedTuple):
     """What is known at one point r: the value there, a bound for every point, and how the value changes nearby.
 
     `slopes` are the gradient, up to a constant, shape (N,); `curvature` is the negated Hessian, up to what vanishes
@@ -70,12 +69,13 @@ def maximize(local: Callable[[np.ndarray], Local], size: int, tolerance: float, 
     lower, upper, unit = here.value, here.bound, here.bound
     z = here.slopes.max() - here.slopes
     z = z / (unit or 1.0) + max(1.0 - lower / (unit or 1.0), 1e-3)
+    sides, interior = np.ones((size, 2)), _log_product(r)
     for _ in range(most):
         if upper - lower <= tolerance * upper:
             break
         mean = float(r @ z) / size
         mu = min(_SHRINK, mean**_FASTER) * mean
-        system, sides = here.curvature / unit, np.ones((size, 2))
+        system = here.curvature / unit
         system.flat[:: size + 1] += z / r
         sides[:, 0] = mu / r + here.slopes / unit
         try:
@@ -85,7 +85,8 @@ def maximize(local: Callable[[np.ndarray], Local], size: int, tolerance: float, 
         moved, rest = both.sum(axis=0).tolist()
         change = both[:, 0] - moved / rest * both[:, 1]
         z_change = (mu - z * change) / r - z
-        r, here = _ascended(local, r, here, _length(r, change) * change, mu * unit)
+        change *= _length(r, change)
+        r, here, interior = _ascended(local, r, here, change, mu * unit, interior)
         z = z + _length(z, z_change) * z_change
         if here.value > lower:
             lower, best = here.value, r
@@ -94,20 +95,30 @@ def maximize(local: Callable[[np.ndarray], Local], size: int, tolerance: float, 
 
 
 def _ascended(
-    local: Callable[[np.ndarray], Local], r: np.ndarray, here: Local, change: np.ndarray, mu: float
-) -> tuple[np.ndarray, Local]:
-    """Return the point after the longest of change, change / 2, ... that does not lower value + mu sum_x log r_x."""
-    before = here.value + mu * float(np.log(r).sum())
+    local: Callable[[np.ndarray], Local], r: np.ndarray, here: Local, change: np.ndarray, mu: float, interior: float
+) -> tuple[np.ndarray, Local, float]:
+    """Return the point after the longest of change, change / 2, ... that does not lower value + mu sum_x log r_x.
+
+    With it goes what is known there, and that sum, which is `interior` at r.
+    """
+    before = here.value + mu * interior
     for _ in range(_HALVINGS):
-        there = (r + change) / (r + change).sum()
-        found = local(there)
-        if found.value + mu * float(np.log(there).sum()) >= before - _FLAT * abs(before):
-            return there, found
+        there = r + change
+        there /= np.add.reduce(there)
+        found, inside = local(there), _log_product(there)
+        if found.value + mu * inside >= before - _FLAT * abs(before):
+            return there, found, inside
         change = change / 2
-    return r, here
+    return r, here, interior
+
+
+def _log_product(r: np.ndarray) -> float:
+    """Return sum_x log r_x."""
+    return float(np.add.reduce(np.log(r)))
 
 
 def _length(point: np.ndarray, change: np.ndarray) -> float:
     """Return the longest step, at most 1, that leaves every entry positive."""
-    steepest = float((change / point).min())
+    slopes = change / point
+    steepest = slopes.item(slopes.argmin())
     return min(1.0, -_INSIDE / steepest) if steepest < 0 else 1.0

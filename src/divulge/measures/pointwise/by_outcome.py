@@ -9,7 +9,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.model.entries import scalar
+from divulge.model.entries import frozen, scalar
 from divulge.model.labels import Labels, position
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, promised, raised
@@ -56,9 +56,9 @@ class Pointwise(Tabled, Record):
     unit: str = "nats"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", np.asarray(self.values, dtype=np.float64))
-        object.__setattr__(self, "probabilities", np.asarray(self.probabilities, dtype=np.float64))
-        super().__post_init__()
+        held = vars(self)
+        for name in ("values", "probabilities"):
+            held[name] = frozen(np.asarray(held[name], dtype=np.float64).view())
 
     def max(self) -> float:
         """Return the largest value: the guarantee that holds whatever is seen.

@@ -32,13 +32,19 @@ _CLOSE = 1e-2
 
 def between(q: np.ndarray, ends: Extremes) -> np.ndarray:
     """Return q_y, which as a mean of the column lies between its extremes: rounding may not push it out of them."""
-    return q if q.dtype == object else np.minimum(np.maximum(q, ends.bottom), ends.top)
+    return q if q.dtype.hasobject else np.minimum(np.maximum(q, ends.bottom), ends.top)
 
 
 def _seen(joint: Joint) -> tuple[np.ndarray, Extremes]:
     """Return (q of the outcomes that occur, extremes of their columns over the prior's support)."""
     ends = likely_ends(joint).only(joint.y)
-    return between(joint.outer[joint.y], ends), ends
+    return between(_outer(joint), ends), ends
+
+
+def _outer(joint: Joint) -> np.ndarray:
+    """Return q_y of the outcomes that occur."""
+    q, y = joint.outer, joint.y
+    return q if len(y) == len(q) else q[y]
 
 
 def log_ratio(
@@ -53,25 +59,28 @@ def log_ratio(
         return np.array([math.inf if b == 0 else exact.log(a / b, unit) for a, b in ratios], dtype=np.float64)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         excess = (above - below if difference is None else difference) / below
-        logs, far = np.log1p(excess), ~(np.abs(excess) < 0.5)
-        if np.count_nonzero(far):
-            np.log(above / below, out=logs, where=far)
-            if np.count_nonzero(beyond := ~(np.abs(logs) < _HELD)):
-                np.subtract(np.log(above), np.log(below), out=logs, where=beyond)
-    return logs / nats_per(unit) + 0.0
+        logs, near = np.log1p(excess), abs(excess) < 0.5
+        if np.count_nonzero(near) < near.size:
+            np.log(above / below, out=logs, where=~near)
+            held = abs(logs) < _HELD
+            if np.count_nonzero(held) < held.size:
+                np.subtract(np.log(above), np.log(below), out=logs, where=~held)
+    logs /= nats_per(unit)
+    logs += 0.0
+    return logs
 
 
 def _from_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Return |ends - q| for the columns that occur; where they nearly meet, as a mean of distances."""
-    gap = np.abs(ends - q)
-    if q.dtype != object and np.count_nonzero(close := gap < _CLOSE * q):
+    gap = abs(ends - q)
+    if not q.dtype.hasobject and np.count_nonzero(close := gap < _CLOSE * q):
         gap[close] = mean_distances(joint.c[:, joint.y[close]], joint.p, ends[close])
     return gap
 
 
 def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit: str) -> Pointwise:
     y = joint.y
-    q = exact.as_floats(joint.outer[y])
+    q = exact.as_floats(_outer(joint))
     outcomes = joint.outcomes if len(y) == len(joint.outcomes) else labels_at(joint.outcomes, y)
     return Pointwise(name, values, q, outcomes, labels_at(joint.secrets, at), unit)
 
@@ -396,13 +405,14 @@ def _neighboring(channel: Any, neighbors: NeighborsLike, prior: Any = None) -> I
             yield np.maximum(first, second).ravel(), np.minimum(first, second).ravel()
 
 
-def _worst_column(ends: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
+def worst_column(ends: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
     """Return the (largest, smallest) entry of the column where their ratio is largest."""
     top, bottom = ends
-    some = (top > 0).astype(bool)
-    top, bottom = top[some], bottom[some]
-    ruled_out = np.flatnonzero(bottom == 0)
-    worst = int(ruled_out[0]) if len(ruled_out) else int(np.argmax(_ratio(top, bottom)))
+    some = top > 0
+    if np.count_nonzero(some) < some.size:
+        top, bottom = top[some], bottom[some]
+    ruled_out = bottom == 0
+    worst = int((ruled_out if np.count_nonzero(ruled_out) else _ratio(top, bottom)).argmax())
     return top[worst : worst + 1], bottom[worst : worst + 1]
 
 
@@ -413,12 +423,12 @@ def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
 
 def ldp_of(ends: tuple[np.ndarray, np.ndarray], unit: Unit) -> float:
     """Return max_y log(max_x C_xy / min_x C_xy) from (largest, smallest) entry of each column."""
-    return float(log_ratio(*_worst_column(ends), unit)[0])
+    return float(log_ratio(*worst_column(ends), unit)[0])
 
 
 def lift_capacity_of(ends: tuple[np.ndarray, np.ndarray]) -> Any:
     """Return max_y max_x C_xy / min_x C_xy from (largest, smallest) entry of each column."""
-    top, bottom = _worst_column(ends)
+    top, bottom = worst_column(ends)
     with np.errstate(over="ignore"):
         return math.inf if bottom[0] == 0 else exact.as_number((top / bottom)[0])
 

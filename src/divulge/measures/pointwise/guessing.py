@@ -93,7 +93,7 @@ def min_entropy_leakage(joint: JointLike, unit: Unit = "nats") -> float:
 
 def min_entropy_leakage_of(joint: Joint, joint_top: np.ndarray, unit: Unit) -> float:
     """Return log(sum_y max_x P_x C_xy / max_x P_x) given the largest joint entry of each column."""
-    likeliest = int(np.argmax(joint.p))
+    likeliest = int(joint.p.argmax())
     before = joint.p[likeliest]
     if joint.exact:
         return exact.log(total(joint_top) / before, unit)
