@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import some
+from support import THOROUGH, some
 
 import divulge as dv
 
@@ -33,7 +33,7 @@ SHARED = ("spark", "built", "address", "browser", "kernel", "both")
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups; after it they would mean nothing
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep some cases of each test that is marked `thin`; begin with what shares a fixture, one process for each.
+    """Leave out what is `long`, keep some cases of what is `thin`; begin with what shares a fixture, one process for each.
 
     With DIVULGE_PART, by which the gate tests in part what it has tested whole, some cases of every test.
     """
@@ -58,6 +58,7 @@ def _thin_out(config: pytest.Config, items: list[pytest.Item]) -> None:
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = {item.nodeid for group in cases.values() for item in some(group)}
     left = {item.nodeid for group in cases.values() for item in group} - kept
+    left |= {item.nodeid for item in items if item.get_closest_marker("long") and not THOROUGH}
     if left:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
         items[:] = [item for item in items if item.nodeid not in left]

@@ -80,6 +80,7 @@ def test_the_planted_modules_would_run(planted: Path) -> None:
     assert ran(planted)
 
 
+@pytest.mark.long
 def test_no_reader_of_a_notebook_looks_into_the_folder_of_the_notebook(planted: Path) -> None:
     """A notebook has its folder at the head of the path, for itself."""
     script = f"""

@@ -37,6 +37,7 @@ def kernel() -> Iterator[Any]:
         yield running
 
 
+@pytest.mark.thin
 @pytest.mark.filterwarnings("default")  # of Jupyter's own machinery
 @pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_it_says(path: Path, kernel: Any) -> None:

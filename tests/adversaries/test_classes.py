@@ -62,6 +62,7 @@ def test_no_prior_beats_the_upper_bound(case: str, seed: int) -> None:
         assert dv.leakage(dv.Joint(prior, c), gain, case) <= worst.upper * (1 + 1e-12)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     ("channel", "gains", "supremum"),
     [

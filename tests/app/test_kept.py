@@ -164,6 +164,7 @@ def test_the_case_of_a_rare_value(client: TestClient, tmp_path: Path) -> None:
     assert "changes nobody’s odds about that person’s true answer by more than 4 times" in said
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("attacker", aim.ATTACKERS)
 @pytest.mark.parametrize("neighbors", ["replaced", "added"])
 def test_a_table_of_statistics_keeps_it_too(tmp_path: Path, attacker: str, neighbors: str) -> None:

@@ -411,6 +411,7 @@ def test_receipts_are_not_waited_for(read_it: Any) -> None:
     assert "must be a file" in refused("report", "--receipt", "pipe.json")
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("broken", range(6))
 def test_what_is_replaced_stays_when_one_of_the_files_cannot_be(broken: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from divulge.releasing.output import sinks

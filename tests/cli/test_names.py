@@ -109,6 +109,7 @@ def test_every_command_is_there() -> None:
     assert set(LINES) == set(COMMANDS)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("command", LINES)
 def test_files_are_called_by_their_names(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)

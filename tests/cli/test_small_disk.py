@@ -55,6 +55,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[dict[str,
     ]
 
 
+@pytest.mark.long
 def test_a_full_disk_leaves_everything_as_it_was(
     found: tuple[str, list[dict[str, Any]]], record_property: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,6 +109,7 @@ def test_narrow_terminals_show_every_word_and_no_color_where_none_is_wanted() ->
     assert max(map(len, re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines())) <= 20
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_release_that_is_interrupted_leaves_nothing(name: str, folder: Path) -> None:
     """In the middle of the rows."""
@@ -134,6 +135,7 @@ main()
 LOADED = ("divulge.cli.main", "typer", "divulge.cli.asking.noise", "numpy", "divulge.noise.mechanism", "scipy.stats")
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("how", ["kill", "in a text that is run", "told as another error"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_while_libraries_are_loaded_ends_the_command_like_a_later_one(name: str, how: str) -> None:
@@ -232,6 +234,7 @@ def test_what_the_environment_lacks_is_not_needed() -> None:
     assert found.returncode == 0, found.stderr
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("zone", [":/dev/zero", "../../etc/passwd", "a" * 300], ids=["device", "up", "long"])
 def test_a_zone_that_is_none_is_no_defect(zone: str) -> None:
     found = shell(f"TZ={zone} {COMMAND} {RELEASE}")

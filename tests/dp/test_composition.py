@@ -717,6 +717,7 @@ def adaptive_exponentials(epsilon: float, count: int, x: float, ways: int = 24) 
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "count"), [(0.1, 50), (1.0, 2), (0.5, 10), (2.0, 5), (0.05, 900)])
 @pytest.mark.thin
 def test_exponential_mechanisms_compose_to_no_less_than_the_worst_fixed_list(epsilon: float, count: int) -> None:
@@ -746,6 +747,7 @@ def test_fifty_exponential_mechanisms() -> None:
     assert fixed <= bracket.upper <= 1.54
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("count", [10**10, 10**12, 10**14])
 def test_very_many_randomized_responses_come_near_the_normal_sum(count: int) -> None:
     """epsilon = 1 / sqrt(n): the sum is normal in the limit, with mu = 1, within .56 range / deviation of it."""

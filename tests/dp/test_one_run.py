@@ -92,6 +92,7 @@ def frontier(points: np.ndarray) -> np.ndarray:
 CONSTANTS = [(4, 4.395568, 9.133752), (2, 2.311945, 4.7218075), (1, 1.13346, 2.164749)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shift", "pure", "gaussian"), CONSTANTS[: few(3, least=1)])
 def test_constants_of_jax_privacy(shift: int, pure: float, gaussian: float) -> None:
     """Quantiles of two normal distributions, guesses "in" above thresholds at the corners, a share of the risk each."""
@@ -142,6 +143,7 @@ def _ordered(rng: np.random.Generator, m: int, epsilon: float) -> np.ndarray:
     return rng.random(m) < 1 / (1 + math.exp(-epsilon))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "bound",
     [

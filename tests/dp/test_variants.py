@@ -171,6 +171,7 @@ def test_sub_gaussian_constant(seed):
     assert tau.tau**2 >= loss.variance() - 1e-12
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     "mechanism",
     [

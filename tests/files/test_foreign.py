@@ -74,6 +74,7 @@ def opened(kind: str, content: bytes, folder: Path, **how: Any) -> Any:
 KINDS = ("sav", "zsav", "por", "dta", "xpt", "sas7bdat")
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_that_is_cut_short_is_refused(kind: str, tmp_path: Path) -> None:
     content = made(kind)

@@ -92,6 +92,7 @@ def test_memory_stays_under_a_tenth_of_the_matrix() -> None:
     assert peak < 0.1 * matrix.nbytes
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_secrets() -> None:
     rng = np.random.default_rng(1)
     n, stored = 100_000, 1_000_000

@@ -158,6 +158,7 @@ def test_the_envelope_falls_and_ends() -> None:
     assert m.envelope_threshold(1.0).value == 0.0
 
 
+@pytest.mark.long
 @pytest.mark.thin
 @pytest.mark.parametrize("kind", ["laplace", "gaussian", "logistic"])
 @pytest.mark.parametrize("threshold", [0.2, 0.9])

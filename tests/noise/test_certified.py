@@ -210,6 +210,7 @@ def _drawn(kind: str, scale: float, n: int, rng: np.random.Generator) -> np.ndar
     return scale * kinds[kind].rvs(size=n, random_state=rng)
 
 
+@pytest.mark.long
 @pytest.mark.thin
 @pytest.mark.parametrize("kind", [*BROAD, "staircase"])
 def test_draws_by_the_million_agree_with_tails(kind: str) -> None:
@@ -314,6 +315,7 @@ def test_upper_ends_stay_above_at_extreme_scales(kind: str, scale: float) -> Non
     assert float(m.pml(y).max()) <= m.pml_supremum.upper
 
 
+@pytest.mark.long
 @pytest.mark.thin
 @pytest.mark.parametrize(("kind", "secret", "most"), [
     ("laplace", "uniform(0, 1)", 1e-3), ("laplace", "beta(0.5, 0.5)", 0.03),

@@ -130,6 +130,7 @@ def test_slow_quantiles_are_not_asked_for_by_the_thousand(noise: str, monkeypatc
     assert asked < 400
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("secret", ["rademacher()", "values(0:0.9, 1:0.1)", "uniform(-1, 3)"])
 def test_the_lesser_of_two_sub_gaussian_bounds(secret: str, scale: float) -> None:

@@ -114,6 +114,7 @@ def test_student_t_noise_a_long_way_out(recwarn: pytest.WarningsRecorder) -> Non
     assert not recwarn.list
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("b", [0.01, 30.0] if THOROUGH else [0.01])
 def test_cauchy_secrets_and_noise_in_closed_form(b: float) -> None:
     """The outcome is (1 + b) C for a Cauchy C: pml = log((1 + b)/b) + log(1 + C^2), and E log(1 + C^2) = log 4."""

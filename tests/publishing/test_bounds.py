@@ -95,6 +95,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 ASKED = [dv.Mean("pay", "auto", by="sex"), dv.Sum("heat", "auto", step="0.1"), dv.Count("sex")]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("option", OPTIONS)
 def test_the_promise_is_that_of_the_histograms_and_of_all_that_follows(option: str, tmp_path: Path) -> None:
     how = OPTIONS[option]

@@ -93,6 +93,7 @@ def test_a_full_disk(source: Path, tmp_path: Path) -> None:
     assert dv.Ledger(tmp_path / "ledger.sqlite").entries() == []
 
 
+@pytest.mark.long
 def test_two_racers_cannot_both_spend(source: Path, tmp_path: Path) -> None:
     dv.Ledger(tmp_path / "ledger.sqlite")
     folders = [tmp_path / name for name in ("a", "b")]

@@ -76,6 +76,7 @@ def seen(folder: Path, asked: list[Any], how: dict[str, Any]) -> dict[str, Any]:
             "statement": text}  # fmt: skip
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("kind", ASKED)
 def test_nothing_but_noise_tells_neighbors_apart(kind: str, option: str, tmp_path: Path) -> None:
@@ -86,6 +87,7 @@ def test_nothing_but_noise_tells_neighbors_apart(kind: str, option: str, tmp_pat
         assert here == there, name
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("change", CHANGES)
 def test_noise_is_chosen_before_the_table_is_read(change: str, tmp_path: Path) -> None:
     tables = [written(tmp_path, name, rows) / "t.csv" for name, rows in {"here": {}, "there": CHANGES[change]}.items()]

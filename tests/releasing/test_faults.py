@@ -155,6 +155,7 @@ def test_a_column_that_changes_its_type_is_refused(tmp_path: Path) -> None:
     assert receipt.rows == 900_001
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("last", ["c", "A", "a ", ""])
 def test_an_unknown_value_in_the_last_row(last: str, tmp_path: Path) -> None:
     source = _source(tmp_path, 2_000_000, last or "\u200b")
@@ -216,6 +217,7 @@ def _by_turns(ends: list[tuple[int, str]]) -> list[tuple[int, str]]:
     return ends if THOROUGH else ends[::4] + ends[3::4]
 
 
+@pytest.mark.thin
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a copy of this process")
 @pytest.mark.parametrize(("number", "sink"), _by_turns(ENDS))
 def test_no_table_stands_beside_papers_of_another(
@@ -299,6 +301,7 @@ def test_names_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 1
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     """Peak memory of a release of eight times the rows, in processes of their own, differs by less than 200 MB.
 

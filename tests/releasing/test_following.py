@@ -234,6 +234,7 @@ def free(name: str) -> dict[str, str]:
     return FREE["statistics" if name in STATISTICS else "groups" if name in GROUPS else "releases"]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", ALL)
 def test_every_number_of_a_paper_follows(name: str, tmp_path: Path) -> None:
     path = made(name, tmp_path)
@@ -323,6 +324,7 @@ BROKEN = ["k=16", "t=0.01", "ordered-t=0.01", "pml=0.01", "pmc=0.01", "lip=0.01"
           "delta-disclosure=0.01"]  # fmt: skip
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_guarantee_that_the_counts_of_a_coarsened_table_break_is_refused(text: str, tmp_path: Path) -> None:
     path = coarsened("groups and a secret", tmp_path)

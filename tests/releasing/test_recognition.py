@@ -349,6 +349,7 @@ except dv.DivulgeError as error:
 """
 
 
+@pytest.mark.long
 def test_copies_that_race_cannot_both_spend(tmp_path: Path) -> None:
     """Two tables of the same people, unknown to the ledger both, at once: one of them is told of the other."""
     racers = [

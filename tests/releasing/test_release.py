@@ -49,6 +49,7 @@ def _written(table: pa.Table, kind: str, folder: Path) -> Any:
 KINDS = ("parquet", "csv", "arrow", "folder", "dataset", "pandas", "polars", "pyarrow")
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_source_in_memory_and_to_parquet(
     kind: str, people: pa.Table, mechanism: dv.Channel, tmp_path: Path, conforms: Any

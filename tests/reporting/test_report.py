@@ -393,6 +393,7 @@ def test_what_does_not_go_together_is_refused() -> None:
             dv.report(**wrong)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     "joint",
     [

@@ -83,6 +83,7 @@ def test_no_count_of_the_source_is_told_and_counts_change_nothing() -> None:
     assert dv.statement(released()).html() == dv.statement(other).html()
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

@@ -181,6 +181,7 @@ def test_two_secrets_are_kept_alone_and_jointly() -> None:
 ADULT = adult_hierarchies()
 
 
+@pytest.mark.long
 def test_adult_under_k_with_and_without_rows_left_out() -> None:
     """Values of an independent search that tried every node."""
     names = adult().column_names
@@ -450,6 +451,7 @@ def believed(rows: list[tuple[str, str]], asked: dict[str, Any]) -> tuple[dict[t
     return {key: F(count, len(left) * sizes[key[0]]) for key, count in hits.items()}, len(deals), len(left)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("seed", range(few(16, 5)))
 def test_who_knows_the_rule_learns_what_the_keeper_is_told(seed: int) -> None:
     """Against dealing the secrets to the rows in every way, and coarsening each table anew."""

@@ -57,6 +57,7 @@ def _squares(out: dict[str, list[str]]) -> float:
     return float(sum(n * n for n in sizes.values()))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("seed", range(few(36, 8)))
 def test_no_recoding_at_all_is_below_the_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)

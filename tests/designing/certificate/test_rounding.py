@@ -44,6 +44,7 @@ def test_the_loss_is_what_lacks_to_the_blend_and_shrinks_with_the_grid(utility: 
     assert coarse.rounding_loss > MOST
 
 
+@pytest.mark.long
 @pytest.mark.thin
 @pytest.mark.parametrize(("ratio", "size", "epsilon"), [(0.5, 40, 0.3), (0.7, 40, 1.6), (0.3, 18, 0.8)])
 def test_rare_secrets_lose_no_more_of_a_utility_that_is_steep_at_zero(ratio: float, size: int, epsilon: float) -> None:

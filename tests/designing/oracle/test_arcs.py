@@ -75,6 +75,7 @@ def test_no_time_at_all_gives_a_sensible_channel(guarantees: list[str]) -> None:
     assert holds(about)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["pml", "ldp", "alip"])
 def test_in_a_hurry_many_secrets_have_few_outcomes_that_average_to_one(kind: str) -> None:
     p = np.random.default_rng(3).dirichlet(np.full(1500, 0.5))

@@ -135,6 +135,7 @@ def test_ranges_have_their_largest_entries() -> None:
         assert at == (-1 if a >= b else a + int(np.argmax(values[a:b])))
 
 
+@pytest.mark.long
 @pytest.mark.thin
 @pytest.mark.parametrize(
     ("n", "ratio", "epsilon"), [(50, 0.8, 8.0), (146, 0.6, 4.7), (60, 0.9, 4.7), (146, 0.8, 4.709)]

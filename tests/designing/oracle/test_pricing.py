@@ -109,6 +109,7 @@ def test_light_secrets_as_one_lose_no_more_than_they_are_worth(kind: str, monkey
     assert lost
 
 
+@pytest.mark.long
 @pytest.mark.thin
 @pytest.mark.parametrize(("ratio", "guarantee"), [(0.3, dv.LDP(2)), (0.7, dv.LDP(0.5)), (0.1, dv.LIP(1))])
 def test_long_light_tails_leave_small_gaps(ratio: float, guarantee: dv.Guarantee) -> None:
@@ -129,6 +130,7 @@ def test_squares_beyond_doubles_leave_a_bound_that_holds(rare: float, guarantee:
         assert guarantee.holds_for(found.joint)
 
 
+@pytest.mark.long
 @pytest.mark.thin
 @pytest.mark.parametrize(
     ("tails", "size", "guarantee"),
@@ -149,6 +151,7 @@ def test_gaps_are_small_for_every_shape_of_prior(tails: str, size: int, guarante
     assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("size", "guarantee", "gap"), [(70, dv.PML(0.07), 5e-5), (153, dv.PML(0.02), 0.1)][: None if THOROUGH else 1]
 )

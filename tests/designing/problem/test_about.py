@@ -118,6 +118,7 @@ def test_cells_find_what_the_list_of_all_vertices_finds(kind: str, monkeypatch: 
         assert holds(found)
 
 
+@pytest.mark.long
 def test_more_secrets_than_can_be_listed_have_small_gaps_and_many_values_honest_ones() -> None:
     rng = np.random.default_rng(5)
     p, given = rng.dirichlet(np.ones(30)), rng.dirichlet(np.ones(2), 30)
@@ -148,6 +149,7 @@ def test_a_function_of_the_secret_is_told_as_if_it_were_the_secret(guarantee: dv
         assert holds(merged)
 
 
+@pytest.mark.long
 def test_a_hundred_secrets_about_two_or_three_values_have_small_gaps() -> None:
     rng = np.random.default_rng(8)
     for n, values, guarantee in ((100, 2, dv.LDP(1)), (50, 3, dv.PML(0.7)), (100, 3, dv.LDP(2))):

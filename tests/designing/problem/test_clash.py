@@ -150,6 +150,7 @@ def test_a_utility_that_is_neither_found_nor_ruled_out_is_told_apart() -> None:
         dv.design(p, dv.PML(0.5), time_limit=0.0, at_least=nearly_all)
 
 
+@pytest.mark.long
 def test_levels_for_twenty_secrets_are_the_least_or_say_what_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
     p = np.random.default_rng(1).dirichlet(np.ones(20))
     (clash,) = refused(p, dv.PML(0.3), at_least=0.5).conflicts
@@ -261,6 +262,7 @@ def test_remedies_do_beside_those_that_are_named_and_no_others() -> None:
                     assert least_error(p, [lower, *others]) > wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "wanted"), [(3, 0.95), (4, 0.97), (8, 0.99)][: few(3, 1)])
 def test_both_bounds_of_a_remedy_are_as_low_as_can_be_by_symmetry(size: int, wanted: float) -> None:
     """Of equal secrets the mean over all orders is no worse: h on the diagonal, lifts N h and N (1 - h) / (N - 1)."""

@@ -66,6 +66,7 @@ def test_float_priors_measure_within_their_guarantee_too() -> None:
             assert found.integers.min() >= 0
 
 
+@pytest.mark.long
 def test_certification_costs_next_to_nothing() -> None:
     rng = np.random.default_rng(4)
     for n in (10, 30, 50):
@@ -203,6 +204,7 @@ def test_the_unit_is_that_of_the_guarantee_too(guarantee: str, tmp_path: Path) -
         assert found["utility"]["value"] * math.log(2) == pytest.approx(nats.utility, rel=1e-12)
 
 
+@pytest.mark.long
 def test_a_limited_search_leaves_time_for_rounding() -> None:
     """A channel is there before the search starts, so that what is left is spent on a better one or not at all."""
     p = np.random.default_rng(4).dirichlet(np.ones(150))

@@ -14,7 +14,7 @@ import numpy as np
 from divulge import exact
 from divulge.dp.accounting.bounded_range import adaptive_range, cells_of
 from divulge.dp.accounting.extent import QUIET, negligible, planning_atoms, span
-from divulge.dp.accounting.lattice import common_step, log_multinomial, number_of_types, types
+from divulge.dp.accounting.lattice import common_step, number_of_types, sums_over_types
 from divulge.dp.accounting.normal import BestSum, of_many
 from divulge.dp.accounting.sums import ListedSum, MixedSum, MovedSum, SplitSum, Sum, TiltedSum, Window, tilted_sum
 from divulge.dp.knowledge import weakest
@@ -187,22 +187,23 @@ class Plan:
 def _listed(parts: Sequence[tuple[AtomicLoss, int]]) -> ListedSum:
     """Return every value of a sum of atomic parts with few types."""
     losses, logs = np.zeros(1), np.zeros(1)
-    relative, largest, finite = 0.0, 0.0, 0.0
+    relative, largest, finite, terms = 0.0, 0.0, 0.0, 0
     for loss, count in parts:
         seen = np.flatnonzero(loss.logs[0] > -math.inf)
         p, values = loss.logs[0][seen], loss.losses[seen]
         if count == 1:
             logs, losses = np.add.outer(logs, p).ravel(), np.add.outer(losses, values).ravel()
         else:
-            counts = types(count, len(seen))
-            logs = np.add.outer(logs, log_multinomial(counts) + counts @ p).ravel()
-            losses = np.add.outer(losses, counts @ values).ravel()
-        relative += 8 * ROUND * (math.lgamma(count + 2) + count * float(np.abs(p).max()) + count + 1)
+            each = sums_over_types(count, p, values)
+            logs, losses = (np.add.outer(sums, more).ravel() for sums, more in zip((logs, losses), each, strict=True))
+        terms += min(count, len(seen))  # that are not 0: each adds a rounding of the sum and one of its own
+        relative += math.lgamma(count + 2) + count * float(np.abs(p).max()) + count + 1
         largest += count * float(np.abs(loss.losses).max())
         finite += count * math.log1p(-min(loss.infinite, 1.0 - ROUND))
     rising = np.argsort(losses, kind="stable")
     missed = _MISSED * sum(count for loss, count in parts if isinstance(loss, LatticeLoss))
-    return ListedSum(losses[rising], logs[rising], relative, 4 * ROUND * largest, -math.expm1(finite), missed)
+    shift, relative = (ROUND * (terms + 4) * size for size in (largest, relative))
+    return ListedSum(losses[rising], logs[rising], relative, shift, -math.expm1(finite), missed)
 
 
 class TiltedEngine(ABC):

@@ -52,6 +52,24 @@ def types(draws: int, letters: int) -> np.ndarray:
     return np.diff(np.concatenate([np.full((size, 1), -1), at, ends], axis=1), axis=1) - 1
 
 
+def sums_over_types(draws: int, logs: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the log probability and the loss of every type of `draws` draws, in the order of `types`; shapes (T,).
+
+    logs, losses: of each letter, shape (letters,), finite. Letter by letter, so that no list of counts is held.
+    """
+    from scipy.special import gammaln
+
+    of_factorial = gammaln(np.arange(1, draws + 2))
+    left, log, loss = np.array([draws]), np.array([of_factorial[draws]]), np.zeros(1)
+    for letter in range(len(logs) - 1):  # each type goes on with 0, 1, ... of the draws that are left
+        ways = left + 1
+        taken = np.arange(ways.sum()) - np.repeat(np.cumsum(ways) - ways, ways)
+        left = np.repeat(left, ways) - taken
+        log = np.repeat(log, ways) + (taken * logs[letter] - of_factorial[taken])
+        loss = np.repeat(loss, ways) + taken * losses[letter]
+    return log + (left * logs[-1] - of_factorial[left]), loss + left * losses[-1]
+
+
 def log_multinomial(counts: np.ndarray) -> np.ndarray:
     """Return log(n! / prod_k n_k!) for every row of whole numbers, shape (T,)."""
     from scipy.special import gammaln
