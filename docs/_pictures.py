@@ -4,6 +4,7 @@ import base64
 import io
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import divulge as dv
@@ -341,6 +342,7 @@ DARK = b"""<style>@media (prefers-color-scheme: dark) { svg { fill: #e4e9ec }
 """Turns what is black to light, and light areas to dark ones, where the reader's screen is dark."""
 
 
+@cache
 def drawn(picture: Callable[[], Any], alt: str = "") -> str:
     """Return the picture as an image in the page itself, with its docstring as what is read aloud."""
     found, buffer = picture(), io.BytesIO()

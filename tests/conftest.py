@@ -33,7 +33,7 @@ SHARED = ("spark", "built", "address", "browser", "kernel", "both")
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups; after it they would mean nothing
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is `long`, keep some cases of what is `thin`; begin with what shares a fixture, one process for each.
+    """Leave out what is `long`, keep some cases of what is `thin`; begin with what shares a fixture, one process each.
 
     With DIVULGE_PART, by which the gate tests in part what it has tested whole, some cases of every test.
     """

@@ -53,7 +53,6 @@ def no_more(bounds: PosteriorBounds, joint: dv.Joint, members: list[int]) -> Non
 rows = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)
 
 
-@pytest.mark.long
 @settings(max_examples=few(8), deadline=None)
 @given(st.lists(rows, min_size=3, max_size=3), st.sampled_from(BASES), st.sampled_from([1, 2]))
 def test_no_test_does_better(counts: Any, before: F, size: int) -> None:
