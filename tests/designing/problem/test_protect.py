@@ -255,16 +255,48 @@ def test_boxes_hold_every_column_that_exceeds_the_target() -> None:
         lifts = np.concatenate([points[:, :-1], mixed])
         excess = SUBCONVEX["mutual-information"].at(p, np.maximum(lifts, 0)) - lifts @ dual.rows
         target = float(np.quantile(excess, 0.995))
-        node = search._node(search.floor, search.high, dual, target)
+        node = search._nodes(search.floor[None], search.high[None], None, dual, target)
         above = lifts[excess > target]
-        assert node is not None
+        assert len(node.bound) == 1
         assert len(above)
-        assert node.bound >= excess.max() - 1e-9
+        assert node.bound[0] >= excess.max() - 1e-9
         assert (above >= node.low - 1e-9).all()
         assert (above <= node.high + 1e-9).all()
         narrowed += (search.high - search.floor).sum() > 1.1 * (node.high - node.low).sum()
         assert excess.max() <= search._priced(dual, target) + 1e-9
     assert narrowed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_programs_at_once_are_those_of_highs(kind: str) -> None:
+    """Costs of which many are 0, boxes in which there is nothing, and bases of other boxes to begin with."""
+    rng = np.random.default_rng(len(kind))
+    guarantee, _ = KINDS[kind](0.4)
+    joint, many = drawn(rng, 3, 8), few(36, least=6)
+    p, given = split(joint)
+    law = Law.of(dv.Prior(p), np.arange(8), (dv.Channel(given),), limits_of((guarantee,)))
+    program = mixture.Program(law, rng.dirichlet(np.ones(8), 2) if kind == "pml" else None)
+    simplex, zero = program.simplex, rng.random((many, 1)) < 0.3
+    cost = program._cost(rng.normal(size=(many, 8)) * p * (rng.random((many, 8)) < 0.5 + 0.5 * ~zero), 0.0, 0.1, many)
+    low, high = np.tile(program.low, (many, 1)), np.tile(program.high, (many, 1))
+    for k in range(many):
+        high[k, rng.integers(8, size=k % 6)] *= rng.random()
+    rows = simplex.matrix[:, : simplex.n] / simplex.columns
+    first = simplex.solved(cost, low, high)
+    again = simplex.solved(cost[::-1], low[::-1], high[::-1], first.basis)
+    for k in range(many):
+        best = linprog(-cost[k], np.vstack([rows, -rows]), np.append(simplex.most, -simplex.least) + 1e-13,
+                       bounds=np.column_stack([low[k], high[k]]))  # fmt: skip
+        bounds = np.array([first.bounds[k], again.bounds[many - 1 - k]])
+        if best.status == 2:
+            assert (bounds == -math.inf).all()
+            continue
+        assert bounds == pytest.approx(-best.fun, abs=1e-7)
+        assert first.feasible[k]
+        assert cost[k] @ first.points[k] == pytest.approx(-best.fun, abs=1e-7)
+        assert cost[k] @ first.points[k] <= bounds.min()
+        assert (rows @ first.points[k] <= simplex.most + 1e-8).all()
+        assert (rows @ first.points[k] >= simplex.least - 1e-8).all()
 
 
 def test_columns_that_are_nearly_alike_leave_a_mixture(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,8 @@ and a bound on the excess of all columns bound the utility of every mechanism (t
 asks whether any column exceeds a target, and narrows the ranges of lifts by reduced costs to where one could.
 """
 
-import heapq
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,9 +15,10 @@ from divulge.designing.effort import Effort
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.polytope.utilities import SubConvex
 from divulge.designing.protecting.law import Law
+from divulge.designing.protecting.simplex import Simplex, Solutions
 from divulge.designing.supports.correlated import Informed
 from divulge.errors import DivulgeError
-from divulge.extras import highs, require
+from divulge.extras import require
 
 LISTED, SEARCHED = "extreme-columns", "column-generation"
 _WAYS = (("highs-ds", 1e-10), ("highs-ipm", 1e-10), ("highs-ds", 1e-7))
@@ -29,7 +28,7 @@ _LARGEST = 12
 """Values of X up to which all extreme columns are listed; there are up to some thousand of them."""
 _UNIT = 2.0**-52
 """The distance of doubles at 1: a sum of k terms is off by less than k times this, times the sum of their sizes."""
-_STARTS = 12
+_STARTS = 120
 """Local searches a round, from random columns. A heuristic: they end at a few vertices, many of them the same."""
 _CLIMBS = 12
 """Steps of a local search at most. A heuristic: where it ends is a column all the same."""
@@ -39,6 +38,8 @@ _ROUNDS = 200
 """Rounds of column generation at most, for utilities whose duals swing; the bound says what is left."""
 _NODES = 200_000
 """Nodes of branch and bound a round at most; the time limit mostly ends them before."""
+_AT_ONCE = 128
+"""Boxes that are split together, in one call of NumPy; each is looked at after others that might have more."""
 _BOXES = 2**24
 """Numbers that boxes still to be looked into may take, 128 MB; the bound says what is left."""
 _POOL = 20_000
@@ -137,6 +138,114 @@ def _channel(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return channel / channel.sum(axis=1, keepdims=True)
 
 
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Boxes of what is seen (K, W), bounds of the excess in them, that of a column of each, where to branch, bases."""
+
+    low: np.ndarray
+    high: np.ndarray
+    bound: np.ndarray
+    excess: np.ndarray
+    place: np.ndarray
+    at: np.ndarray
+    basis: np.ndarray
+
+    def take(self, some: np.ndarray) -> "Nodes":
+        """Return some of them."""
+        return Nodes(*(getattr(self, one.name)[some] for one in fields(self)))
+
+    def joined(self, other: "Nodes") -> "Nodes":
+        """Return these and others."""
+        return Nodes(*(np.concatenate([getattr(self, one.name), getattr(other, one.name)]) for one in fields(self)))
+
+    def halves(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (low, high, basis) of both halves of each."""
+        rows = np.arange(len(self.low))
+        low, high = self.low.copy(), self.high.copy()
+        low[rows, self.place] = high[rows, self.place] = self.at
+        return np.concatenate([self.low, low]), np.concatenate([high, self.high]), np.tile(self.basis, (2, 1))
+
+
+class Program:
+    """The linear program over (v, u, t, m): lifts, what the utility sees of them, and the ends of each variable.
+
+    Without views the utility sees the lifts themselves, and there is no u; where no limit compares the ends of a
+    variable, there are no t and m.
+    """
+
+    def __init__(self, law: Law, views: np.ndarray | None) -> None:
+        limits, self.p, forms = law.limits.floats(), law.floats, law.float_forms
+        ended = limits.ratio < math.inf or limits.capacity < math.inf
+        self.n, self.w, self.j = len(self.p), 0 if views is None else len(views), len(forms) if ended else 0
+        n, w, many = self.n, self.w, self.j
+        self.seen = slice(0, n) if views is None else slice(n, n + w)
+        rows: list[np.ndarray] = []
+        ends: list[tuple[float, float]] = []
+
+        def rule(lifts: Any, at: dict[int, float], low: float, high: float) -> None:
+            row = np.append(lifts, np.zeros(w + 2 * many))
+            for place, value in at.items():
+                row[place] = value
+            rows.append(row)
+            ends.append((low, high))
+
+        rule(self.p, {}, 1.0, 1.0)
+        for k, view in enumerate(views if views is not None else ()):
+            rule(view, {n + k: -1.0}, 0.0, 0.0)
+        for j, form in enumerate(forms):
+            top, bottom = n + w + j, n + w + many + j
+            for line in form:
+                if ended:
+                    rule(line, {top: -1.0}, -math.inf, 0.0)
+                    rule(line, {bottom: -1.0}, 0.0, math.inf)
+                else:
+                    rule(line, {}, limits.low, limits.high)
+            if limits.ratio < math.inf:
+                rule(np.zeros(n), {top: 1.0, bottom: -limits.ratio}, -math.inf, 0.0)
+        rarest = [float((1 / joint.sum(axis=1)).max()) for joint in law.joints[:many]]
+        self.low = np.concatenate([np.zeros(n + w), np.ones(many), np.full(many, limits.low)])
+        most = np.zeros(0) if views is None else (views / self.p).max(axis=1)
+        self.high = np.concatenate([1 / self.p, most, np.minimum(rarest, limits.high), np.ones(many)])
+        self.simplex = Simplex(np.array(rows), np.array(ends).T, self.low, self.high)
+
+    def _cost(self, own: Any, seen: Any, capacity: np.ndarray, many: int) -> np.ndarray:
+        cost = np.zeros((many, len(self.low)))
+        cost[:, : self.n] = own
+        cost[:, self.seen] += seen
+        if self.j:
+            cost[:, self.n + self.w : -self.j] = -capacity
+        return cost
+
+    def best(self, slopes: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+        """Return the lifts (K, N) that are best for slopes (K, N)."""
+        cost = self._cost(slopes, 0.0, capacity, len(slopes))
+        return self.lifts(self.simplex.solved(cost, *(np.tile(v, (len(cost), 1)) for v in (self.low, self.high))))
+
+    def lifts(self, found: Solutions) -> np.ndarray:
+        """Return the lifts of solutions (K, N); where there is none those that say nothing."""
+        lifts = np.maximum(found.points[:, : self.n], 0.0)
+        mass = lifts @ self.p
+        good = found.feasible & (mass > 0)
+        return np.where(good[:, None], lifts / np.where(good, mass, 1.0)[:, None], 1.0)
+
+    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (the least, the largest value of each thing that the utility sees), rounded outward."""
+        low, high = self.low[self.seen], self.high[self.seen]
+        ends = []
+        for sign in (-1.0, 1.0):
+            cost = self._cost(0.0, sign * np.eye(len(low)), np.zeros(self.j), len(low))
+            ends.append(self.simplex.solved(cost, *(np.tile(v, (len(low), 1)) for v in (self.low, self.high))).bounds)
+        return np.maximum(-ends[0], low), np.minimum(ends[1], high)
+
+    def relaxed(
+        self, low: np.ndarray, high: np.ndarray, slope: np.ndarray, dual: Dual, basis: np.ndarray | None, target: Any
+    ) -> Solutions:
+        """Return the solutions within low and high (K, W), for slopes (K, W) of what is seen."""
+        lower, upper = np.tile(self.low, (len(low), 1)), np.tile(self.high, (len(low), 1))
+        lower[:, self.seen], upper[:, self.seen] = low, high
+        return self.simplex.solved(self._cost(-dual.rows, slope, dual.capacity, len(low)), lower, upper, basis, target)
+
+
 class Search:
     """Column generation for a law whose extreme columns are too many to list; columns here are lifts, q = 1."""
 
@@ -196,8 +305,8 @@ class Search:
         return math.fsum((self.mass * ((high - 1) * below + (1 - low) * above) / wide).tolist()) * (1 + 1e-12)
 
     def _slopes(self, lifts: np.ndarray) -> np.ndarray:
-        """Return g (N,) with mu(v) >= g . v for all lifts v, and equality at these."""
-        return self.p * self.utility.slopes(self.p, lifts[:, None])[:, 0]
+        """Return g (R, N) with mu(v) >= g . v for all lifts v, and equality at these of each row."""
+        return self.p * self.utility.slopes(self.p, lifts.T).T
 
     def _first(self) -> np.ndarray:
         """Return columns to begin with: ends of local searches under the dual at which each x alone has no excess.
@@ -208,42 +317,37 @@ class Search:
         dual = Dual(np.where(np.isfinite(worth), worth, 0.0), np.zeros(len(self.law.joints)))
         slopes = self.random.normal(size=(2 * len(self.p), len(self.p))) * self.p
         slopes += np.tile(np.diag(self.p), (2, 1)) * 3
-        return self._ends((self.program.best(slope, dual.capacity) for slope in slopes), dual)
+        return self._ends(self.program.best(slopes, dual.capacity), dual)
 
     def _climbed(self, dual: Dual) -> np.ndarray:
         """Return different columns with an excess, by local search from those of earlier nodes, or from random ones."""
         least = 1e-9 * max(float(dual.rows.sum()), 1e-12)
-        del self.pool[:-_POOL]
-        slopes = self.random.normal(size=(_STARTS, len(self.p))) * self.p
-        tried: list[Iterable[np.ndarray]] = [(self.program.best(one, dual.capacity) for one in slopes)]
-        if self.pool:
-            pool = np.array(self.pool)
-            excess = self._excess(pool, dual)
-            order = np.argsort(-excess)[:_FRESH]
-            tried.insert(0, pool[order[excess[order] > 0]])
-        for starts in tried:
+        self.pool = [np.concatenate([np.zeros((0, len(self.p))), *self.pool])[-_POOL:]]
+        (pool,) = self.pool
+        excess = self._excess(pool, dual)
+        order = np.argsort(-excess)[:_FRESH]
+        for known in (True, False):
+            slopes = self.random.normal(size=(_STARTS, len(self.p))) * self.p
+            starts = pool[order[excess[order] > 0]] if known else self.program.best(slopes, dual.capacity)
             found = self._ends(starts, dual)
-            found = found[self._excess(found, dual) > least] if len(found) else found
+            found = found[self._excess(found, dual) > least]
             if len(found):
-                self.pool += list(found)
+                self.pool.append(found)
                 return np.unique(found.round(12), axis=0)
         return np.zeros((0, len(self.p)))
 
-    def _ends(self, starts: Iterable[np.ndarray], dual: Dual) -> np.ndarray:
+    def _ends(self, lifts: np.ndarray, dual: Dual) -> np.ndarray:
         """Return where steps to the best vertex for the tangent end, from first lifts (R, N)."""
-        out = []
-        for lifts in starts:
-            value = float(self._excess(lifts[None], dual)[0])
-            for _ in range(_CLIMBS):
-                trial = self.program.best(self._slopes(lifts) - dual.rows, dual.capacity)
-                reached = float(self._excess(trial[None], dual)[0])
-                if reached <= value + 1e-12 * abs(value):
-                    break
-                lifts, value = trial, reached
-            out.append(lifts)
-            if self.effort.late():
+        lifts, value, moving = lifts.copy(), self._excess(lifts, dual), np.arange(len(lifts))
+        for _ in range(_CLIMBS):
+            if not len(moving) or self.effort.late():
                 break
-        return np.array(out).reshape(-1, len(self.p))
+            trial = self.program.best(self._slopes(lifts[moving]) - dual.rows, dual.capacity)
+            reached = self._excess(trial, dual)
+            better = reached > value[moving] + 1e-12 * np.abs(value[moving])
+            moving = moving[better]
+            lifts[moving], value[moving] = trial[better], reached[better]
+        return lifts
 
     def _excess(self, lifts: np.ndarray, dual: Dual) -> np.ndarray:
         return self.utility.at(self.p, lifts) - lifts @ dual.rows - self.law.tops(lifts) @ dual.capacity
@@ -253,218 +357,67 @@ class Search:
 
         The columns of its nodes join the pool. It ends early where many exceed the target.
         """
-        first = self._node(self.floor, self.high, dual, target)
-        heap: list[tuple[float, int, Node]] = [] if first is None else [(-first.bound, 0, first)]
+        open_nodes = self._nodes(self.floor[None], self.high[None], None, dual, target)
         count, hits, most = 0, 0, min(_NODES, _BOXES // (2 * len(self.mass)))
-        while heap and count < most and hits < _HITS and not self.effort.late():
-            node = heap[0][2]
-            hits += node.excess > target
-            halves = []
-            for side in (0, 1):
-                low, high = node.low.copy(), node.high.copy()
-                (high, low)[side][node.place] = node.at
-                halves.append(self._node(low, high, dual, target))
-            heapq.heappop(heap)
-            for half in halves:
-                count += 1
-                if half is not None:
-                    heapq.heappush(heap, (-half.bound, count, half))
-        return max(target, -heap[0][0]) if heap else target
+        while len(open_nodes.bound) and count < most and hits < _HITS and not self.effort.late():
+            order = np.argsort(-open_nodes.bound)
+            split, rest = open_nodes.take(order[:_AT_ONCE]), open_nodes.take(order[_AT_ONCE:])
+            hits += int((split.excess > target).sum())
+            halves = self._nodes(*split.halves(), dual, target)
+            count += 2 * len(split.bound)
+            open_nodes = rest.joined(halves)
+        return max(target, float(open_nodes.bound.max(initial=target)))
 
-    def _node(self, low: np.ndarray, high: np.ndarray, dual: Dual, target: float) -> "Node | None":
-        """Return the bound of the excess over a box by chords, which narrow it; None where none exceeds the target."""
+    def _nodes(self, low: np.ndarray, high: np.ndarray, basis: np.ndarray | None, dual: Dual, target: float) -> Nodes:
+        """Return the nodes of boxes (K, W) that may exceed the target, narrowed, with bounds by chords."""
         program, f, mass = self.program, self.utility.raised.f, self.mass
-        passes = 0
-        while True:
+        done: list[Nodes] = []
+        for passes in range(1, _PASSES + 1):
             below, above = f(np.stack([low, high]))
             thin = high - low <= 1e-12 * high
             slope = np.where(thin, 0.0, (above - below) / np.where(thin, 1.0, high - low))
             below = np.where(thin, np.maximum(below, above), below)
             start, off = mass * (below - slope * low), mass * (np.abs(below) + np.abs(slope * low))
-            solved = program.relaxed(low, high, mass * slope, dual)
-            if solved is None:
-                return None
-            bound = solved.bound + math.fsum(start.tolist()) + 4 * _UNIT * math.fsum(off.tolist())
-            if bound <= target:
-                return None
-            seen = np.clip(solved.seen, low, high)
-            lost = mass * (below + slope * (seen - low) - f(seen))
-            excess = float(self._excess(solved.lifts[None], dual)[0])
-            ends = self._narrowed(low, high, bound - target, solved.reduced)
-            if (ends[0] > ends[1]).any():
-                return None
-            narrower = float((mass * (ends[1] - ends[0])).sum()) < _NARROWER * float((mass * (high - low)).sum())
-            low, high, passes = *ends, passes + 1
-            if not narrower or passes == _PASSES:
+            base = start.sum(axis=1) + (4 + start.shape[1]) * _UNIT * off.sum(axis=1)
+            solved = program.relaxed(low, high, mass * slope, dual, basis, target - base)
+            bound, lifts, seen = solved.bounds + base, program.lifts(solved), solved.points[:, program.seen]
+            seen = np.clip(seen, low, high)
+            lost = mass * (below + slope * (seen - low) - self.utility.f(seen))
+            room = np.maximum(bound - target, 0.0)[:, None]
+            ends = self._narrowed(low, high, room, solved.reduced[:, program.seen])
+            kept = np.flatnonzero((bound > target) & (ends[0] <= ends[1]).all(axis=1))
+            narrower = (mass * (ends[1] - ends[0])).sum(axis=1) < _NARROWER * (mass * (high - low)).sum(axis=1)
+            low, high, again = *ends, narrower & (passes < _PASSES)
+            final = kept[~again[kept]]
+            self.pool.append(lifts[final])
+            w = lost[final].argmax(axis=1)
+            rows = np.arange(len(final))
+            at, least, most = seen[final][rows, w], low[final][rows, w], high[final][rows, w]
+            at = np.clip(at, least + 0.1 * (most - least), most - 0.1 * (most - least))
+            excess = self._excess(lifts[final], dual)
+            done.append(Nodes(low[final], high[final], bound[final], excess, w, at, solved.basis[final]))
+            left = kept[again[kept]]
+            if not len(left):
                 break
-        self.pool.append(solved.lifts)
-        w = int(np.argmax(lost))
-        at = float(np.clip(seen[w], low[w] + 0.1 * (high[w] - low[w]), high[w] - 0.1 * (high[w] - low[w])))
-        return Node(bound, excess, low, high, w, at)
+            low, high, basis = low[left], high[left], solved.basis[left]
+        first, *others = done
+        for one in others:
+            first = first.joined(one)
+        return first
 
     def _narrowed(
-        self, low: np.ndarray, high: np.ndarray, room: float, reduced: np.ndarray
+        self, low: np.ndarray, high: np.ndarray, room: np.ndarray, reduced: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the box of what may exceed the target, where the bound exceeds it by `room`.
+        """Return the boxes (K, W) of what may exceed the target, where the bounds exceed it by `room`.
 
         A reduced cost r says that the bound falls by |r| with each unit off the end that it is about (Ryoo and
         Sahinidis 1996). Then what is seen averages to 1. Ends are rounded outward.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(reduced != 0, room / np.abs(reduced), math.inf) * (1 + 2.0**-48)
-        ends = np.where(reduced < 0, np.minimum(high, (low + step) * (1 + 2.0**-48)), high)
-        starts = np.where(reduced > 0, np.maximum(low, high * (1 - 2.0**-48) - step), low)
+            ends = np.where(reduced < 0, np.minimum(high, (low + step) * (1 + 2.0**-48)), high)
+            starts = np.where(reduced > 0, np.maximum(low, high * (1 - 2.0**-48) - step), low)
         mass, spare = self.mass, 2.0**-44
-        ends = np.minimum(ends, (1 - (mass @ starts - mass * starts) + spare) / mass)
-        starts = np.maximum(starts, (1 - (mass @ ends - mass * ends) - spare) / mass)
+        ends = np.minimum(ends, (1 - ((starts @ mass)[:, None] - mass * starts) + spare) / mass)
+        starts = np.maximum(starts, (1 - ((ends @ mass)[:, None] - mass * ends) - spare) / mass)
         return starts, ends
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A box of what is seen, the bound of the excess in it, that of one column, and where to branch."""
-
-    bound: float
-    excess: float
-    low: np.ndarray
-    high: np.ndarray
-    place: int
-    at: float
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """A solution of the program: lifts (N,), what is seen (W,), a bound of the value by any dual.
-
-    `reduced` (W,) is by how much the bound falls, at least, with each unit that a thing seen is off its end, with the
-    sign of the reduced cost; 0 where rounding decides.
-    """
-
-    lifts: np.ndarray
-    seen: np.ndarray
-    bound: float
-    reduced: np.ndarray
-
-
-class Program:
-    """The linear program over (v, u, t, m): lifts, what the utility sees of them, and the ends of each variable.
-
-    Without views the utility sees the lifts themselves, and there is no u; where no limit compares the ends of a
-    variable, there are no t and m.
-    """
-
-    def __init__(self, law: Law, views: np.ndarray | None) -> None:
-        limits, self.p, forms = law.limits.floats(), law.floats, law.float_forms
-        ended = limits.ratio < math.inf or limits.capacity < math.inf
-        self.n, self.w, self.j = len(self.p), 0 if views is None else len(views), len(forms) if ended else 0
-        n, w, many = self.n, self.w, self.j
-        self.seen = slice(0, n) if views is None else slice(n, n + w)
-        rows: list[np.ndarray] = []
-        ends: list[tuple[float, float]] = []
-
-        def rule(lifts: Any, at: dict[int, float], low: float, high: float) -> None:
-            row = np.append(lifts, np.zeros(w + 2 * many))
-            for place, value in at.items():
-                row[place] = value
-            rows.append(row)
-            ends.append((low, high))
-
-        rule(self.p, {}, 1.0, 1.0)
-        for k, view in enumerate(views if views is not None else ()):
-            rule(view, {n + k: -1.0}, 0.0, 0.0)
-        for j, form in enumerate(forms):
-            top, bottom = n + w + j, n + w + many + j
-            for line in form:
-                if ended:
-                    rule(line, {top: -1.0}, -math.inf, 0.0)
-                    rule(line, {bottom: -1.0}, 0.0, math.inf)
-                else:
-                    rule(line, {}, limits.low, limits.high)
-            if limits.ratio < math.inf:
-                rule(np.zeros(n), {top: 1.0, bottom: -limits.ratio}, -math.inf, 0.0)
-        self.matrix, self.ends = np.array(rows), np.array(ends).T
-        self.sizes = np.abs(self.matrix)
-        rarest = [float((1 / joint.sum(axis=1)).max()) for joint in law.joints[:many]]
-        self.low = np.concatenate([np.zeros(n + w), np.ones(many), np.full(many, limits.low)])
-        most = np.zeros(0) if views is None else (views / self.p).max(axis=1)
-        self.high = np.concatenate([1 / self.p, most, np.minimum(rarest, limits.high), np.ones(many)])
-        self._load()
-
-    def _load(self) -> None:
-        highspy, sparse = require("highspy", "science"), require("scipy.sparse", "science")
-        self.model, model = highs(presolve="off", solver="simplex"), highspy.HighsLp()
-        model.num_row_, model.num_col_ = self.matrix.shape
-        model.col_cost_, model.col_lower_, model.col_upper_ = 0 * self.low, self.low, self.high
-        model.row_lower_, model.row_upper_ = self.ends
-        entries = sparse.csc_matrix(self.matrix)
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_, model.a_matrix_.index_ = entries.indptr, entries.indices
-        model.a_matrix_.value_, model.sense_ = entries.data, highspy.ObjSense.kMaximize
-        self.model.passModel(model)
-        self.places = np.arange(len(self.low), dtype=np.int32)
-        self.optimal = highspy.HighsModelStatus.kOptimal
-        self.ends_well = (self.optimal, highspy.HighsModelStatus.kInfeasible)
-
-    def _solved(self, cost: np.ndarray, low: np.ndarray, high: np.ndarray) -> Solved | None:
-        """Return the solution, its bound by any dual; None where it is proved that there is nothing in this box.
-
-        Where HiGHS comes to no end, or its proof does not hold, the bound is that of the box alone.
-        """
-        self.model.changeColsBounds(len(cost), self.places, low, high)
-        self.model.changeColsCost(len(cost), self.places, cost)
-        self.model.run()
-        if self.model.getModelStatus() not in self.ends_well:
-            self.model.clearSolver()  # a basis of an earlier box may be of no use in this one
-            self.model.run()
-        if self.model.getModelStatus() == self.optimal:
-            solution = self.model.getSolution()
-            dual, point = np.array(solution.row_dual), np.array(solution.col_value)
-        else:
-            _, proved, ray = self.model.getDualRay()
-            if proved and self._bound(0 * cost, -np.array(ray), low, high)[0] < 0:
-                return None
-            dual, point = np.zeros(len(self.matrix)), np.append(np.ones(self.n), np.clip(1.0, low, high)[self.n :])
-        bound, reduced = self._bound(cost, dual, low, high)
-        return Solved(self._exactly(point[: self.n]), point[self.seen], bound, reduced[self.seen])
-
-    def _bound(self, cost: np.ndarray, dual: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return (what a dual bounds the value by, rounded up; the reduced costs, rounded towards 0)."""
-        at = np.where(dual > 0, self.ends[1], self.ends[0])
-        dual, at = np.where(np.isfinite(at), dual, 0.0), np.where(np.isfinite(at), at, 0.0)
-        reduced = cost - dual @ self.matrix
-        terms = np.append(dual * at, np.maximum(reduced * low, reduced * high))
-        off = _UNIT * len(terms) * (np.abs(cost) + np.abs(dual) @ self.sizes)
-        rounded = float(off @ high) + _UNIT * len(terms) * float(np.abs(terms).sum())
-        return math.fsum(terms.tolist()) + rounded, np.sign(reduced) * np.maximum(np.abs(reduced) - off, 0.0)
-
-    def _cost(self, own: Any, seen: Any, capacity: np.ndarray) -> np.ndarray:
-        cost = np.zeros(len(self.low))
-        cost[: self.n] = own
-        cost[self.seen] += seen
-        if self.j:
-            cost[self.n + self.w : -self.j] = -capacity
-        return cost
-
-    def best(self, slope: np.ndarray, capacity: np.ndarray) -> np.ndarray:
-        """Return the lifts (N,) that are best for a slope."""
-        found = self._solved(self._cost(slope, 0.0, capacity), self.low, self.high)
-        return np.ones(self.n) if found is None else found.lifts
-
-    def _exactly(self, lifts: np.ndarray) -> np.ndarray:
-        lifts = np.maximum(lifts, 0.0)
-        return lifts / float(self.p @ lifts)
-
-    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (the least, the largest value of each thing that the utility sees), rounded outward."""
-        none, low, high = np.zeros(self.j), self.low[self.seen], self.high[self.seen]
-        ends = []
-        for sign in (-1.0, 1.0):
-            found = [self._solved(self._cost(0.0, sign * own, none), self.low, self.high) for own in np.eye(len(low))]
-            ends.append(np.array([math.inf if one is None else one.bound for one in found]))
-        return np.maximum(-ends[0], low), np.minimum(ends[1], high)
-
-    def relaxed(self, low: np.ndarray, high: np.ndarray, slope: np.ndarray, dual: Dual) -> Solved | None:
-        """Return the solution, and a bound of the value, within low and high; None where nothing is."""
-        lower, upper = self.low.copy(), self.high.copy()
-        lower[self.seen], upper[self.seen] = low, high
-        return self._solved(self._cost(-dual.rows, slope, dual.capacity), lower, upper)

@@ -91,5 +91,5 @@ class Informed(Record, SubConvex):
 
 
 def _parts(size: int) -> list[slice]:
-    """Return slices of so many rows that hold few enough at a time."""
-    return [slice(start, start + _CHUNK) for start in range(0, size, _CHUNK)]
+    """Return slices of so many rows that hold few enough at a time, at least one."""
+    return [slice(start, start + _CHUNK) for start in range(0, max(size, 1), _CHUNK)]
