@@ -32,7 +32,7 @@ def pages(statement: Any) -> tuple[Reader, list[list[list[str]]]]:
 
 
 def numbers(text: str) -> list[float]:
-    return [float(one.replace(",", "")) for one in re.findall(r"\d[\d.,]*(?<![.,])(?:[eE]-?\d+)?", text)]
+    return [float(one.replace(",", "")) for one in re.findall(r"\d[\d.,]*(?<![.,])(?:[eE][-+]?\d+)?", text)]
 
 
 def same_in_german(receipt: Any) -> None:

@@ -207,7 +207,7 @@ def _source(found: Published, request: Publish) -> str:
 def _cite(found: Published, request: Publish, voice: Voice) -> Text:
     by = () if request.publisher is None else (Label(request.publisher), ": ")
     table, source = (Label(found.output or found.source),), (Label(_source(found, request)),)
-    date, promise = found.created[:10], summary(found)
+    date, promise = found.created[:10], summary(found, voice)
     own = voice.say("book_cite", table=table, source=source, date=date, promise=promise, version=found.version)
     return (*by, *own)
 

@@ -379,13 +379,19 @@ def _technical(found: Published, voice: Voice) -> list[Part]:
         by = voice.listed(list(query["by"]), 8) if query["by"] else ("–",)
         rows.append((_what(query, voice), by, (cells,), _law(query, voice)))
     header = tuple(voice.say(name) for name in ("t_numbers", "t_by", "t_cells", "t_noise"))
-    technical = Para(voice.say("stat_technical", numbers=summary(found)))
+    technical = Para(voice.say("stat_technical", numbers=summary(found, voice)))
     return [Head(voice.say("q_technical"), True), technical, Grid(header, tuple(rows), (0, 1, 3))]
 
 
-def summary(found: Published) -> str:
+def summary(found: Published, voice: Voice) -> str:
     """Return what is promised, in natural logarithms."""
-    return ", ".join(promise(kind, value) for kind, value in found.guarantees.items())
+    return ", ".join(_promise(kind, value, voice) for kind, value in found.guarantees.items())
+
+
+def _promise(kind: str, value: Any, voice: Voice) -> str:
+    level, _, at = promise(kind, value).partition(" at ")
+    level, at = voice.numeral(level), voice.numeral(at)
+    return voice.text("stat_level_at", level=level, at=at) if at else level
 
 
 def _what(query: Mapping[str, Any], voice: Voice) -> Text:

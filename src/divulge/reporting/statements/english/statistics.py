@@ -165,6 +165,7 @@ STATISTICS: dict[str, str] = {
         "means.",
     "stat_rest": "What this rests on",
     "stat_technical": "Promised, in natural logarithms and rounded up: {numbers}. The noise was drawn by OpenDP.",
+    "stat_level_at": "{level} at {at}",
     "t_numbers": "Numbers",
     "t_by": "By",
     "t_cells": "How many",
