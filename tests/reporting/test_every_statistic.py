@@ -94,7 +94,7 @@ class Exact:
             mu = math.sqrt(2 * self.rho)
             return float(norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu))
         worst = 0.0
-        for one in sorted(self.moves, key=lambda moves: -sum(move / scale for move, scale in moves))[:4]:
+        for one in sorted(self.moves, key=lambda moves: -sum(move / scale for move, scale in moves))[:2]:
             losses, chances = laplace_loss(one)
             worst = max(worst, float(chances @ np.maximum(1 - np.exp(epsilon - losses), 0)))
         return worst
@@ -438,8 +438,8 @@ def test_quantiles() -> None:
 
 
 def choice(top: int, bottom: int, scale: float) -> tuple[float, float]:
-    """Return the largest loss of a choice with Gumbel noise, and its rho, where one of ten people changes."""
-    many, values = 10, np.arange(4)
+    """Return the largest loss of a choice with Gumbel noise, and its rho, where one of six people changes."""
+    many, values = 6, np.arange(4)
     found = dict[tuple[int, ...], np.ndarray]()
     for table in combinations_with_replacement(range(4), many):
         ranks = np.array(table)

@@ -1,11 +1,14 @@
 """The statement about the audit of a model: what is measured, promised and believed before, on the safe side."""
 
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from reporting.reading import Reader
+from scipy.stats import beta, norm
 
 import divulge as dv
 from divulge.cli.main import app
@@ -58,6 +61,54 @@ def test_without_a_base_rate_and_of_one_run() -> None:
         assert "fair coin" in text
     nothing = dv.audit_membership(np.zeros(400), member)
     assert "no proof that nobody can tell" in " ".join(dv.statement(nothing).text().split())
+
+
+@pytest.mark.parametrize(("claim", "after", "hits"), [
+    ("dp=3", lambda a: a * math.exp(3) / (a * math.exp(3) + 1 - a), None),
+    ("gdp=1", lambda a: a * 1e-3 / (a * 1e-3 + (1 - a) * norm.sf(norm.isf(1e-3) + 1)),
+     lambda x: norm.cdf(norm.ppf(x) + 1)),
+    ("adp=3:1e-5", lambda a: a * 1e-3 / (a * 1e-3 + (1 - a) * (1e-3 - 1e-5) / math.exp(3)),
+     lambda x: math.exp(3) * x + 1e-5),
+    ("dp=1", None, None),
+    (None, None, None),
+])  # fmt: skip
+def test_every_number(claim: str | None, after: Any, hits: Any) -> None:
+    """Of 50 hits and 1 false alarm in a thousand: ends by Clopper and Pearson, and what a claim leaves, by hand."""
+    read, a = Reader(said(claim=claim)), 0.01
+    found, false = float(beta.ppf(0.025, 50, 951)), float(beta.ppf(0.975, 2, 999))
+
+    def near(said: float, true: float, above: bool) -> None:
+        """Assert that a number of four digits is rounded up, or down."""
+        step = 10.0 ** (math.floor(math.log10(true)) - 3)
+        assert 0 <= (said - true if above else true - said) + 1e-9 < step + 2e-9
+
+    ((shown, of, before, base),) = read.numbers(
+        "is right for at least # of # people whom they name. Of all people looked at, # of # were in it."
+    )
+    near(shown, 1000 * a * found / (a * found + (1 - a) * false), above=False)
+    assert (before, of, base) == (10, 1000, 1000)
+    ((epsilon, delta, mu),) = read.numbers("epsilon at least #, in natural logarithms, at delta #; mu at least #.")
+    near(epsilon, math.log((found - delta) / false), above=False)
+    near(mu, norm.ppf(found) - norm.ppf(false), above=False)
+    assert delta == (1e-5 if "adp" in str(claim) else 0)
+    assert read.numbers("scored # people who were in the training data and # who were not") == [[1000, 1000]]
+    assert read.numbers("too large in at most # of # such audits") == [[50, 1000]]
+    if after is not None:
+        ((before, of, then, base),) = read.numbers("in the training data, # of # before, becomes at most # of # for")
+        near(then, 1000 * after(a), above=True)
+        assert (before, of, base) == (10, 1000, 1000)
+    if hits is not None:
+        ((alarms, of, right, base),) = read.numbers(
+            "names # of # people by mistake, or more, is right for at most # of #"
+        )
+        near(alarms, 1000 * false, above=True)
+        near(right, 1000 * a * hits(false) / (a * hits(false) + (1 - a) * false), above=True)
+        assert (of, base) == (1000, 1000)
+        assert read.numbers("but for # of # such models") == [[1, 1000]]
+    if claim == "dp=1":
+        assert read.numbers("refute a promise that holds in at most # of # cases") == [[50, 1000]]
+    left = re.sub(r"\b[a-z]+=[\d:.e-]+", "", read.left)
+    assert not re.search(r"\d", left), re.findall(r".{30}\d.{30}", left)
 
 
 @pytest.mark.parametrize("claim", [None, "dp=1", "dp=3", "gdp=1", "tv=0.5"])
