@@ -179,7 +179,9 @@ def test_what_was_typed_comes_first_and_theorems_are_folded() -> None:
     assert found.verdicts[0].guarantee == dv.LIP(0.5)
     assert all(v.holds for v in found.verdicts)
     lines = found.text().splitlines()
-    assert lines[3].startswith("Whatever outcome is seen, no event becomes more than 1.65 times more")
+    assert lines[3].startswith(
+        "For somebody who holds the prior that is shown: Whatever outcome is seen, no event becomes"
+    )
     page = found.html()
     assert page.index("<details>") < page.index("because")
     assert "What follows from it, by which theorems" in page
@@ -346,6 +348,55 @@ def test_a_receipt_brings_its_promises_and_what_it_adds_up_to(tmp_path: Path) ->
     assert "Earlier and later releases" in other.text()
     with pytest.raises(dv.DivulgeError, match="hold the release of this receipt"):
         dv.report(receipt, ledger=str(tmp_path / "empty.sqlite"))
+
+
+def test_every_number_of_a_promise_is_of_whom_it_says() -> None:
+    """Under the prior that is shown, and for anyone: the worst event of both, by the law; the sums are in nats."""
+    prior, law = np.array([0.6, 0.1, 0.3]), np.array(dv.mechanisms.randomized_response(3, 1.0).matrix, dtype=float)
+    words = " ".join(dv.report((prior, law), guarantees=["pml=0.9", "ldp=1"]).text().split())
+    lifts = law / (prior @ law)
+    said = re.findall(r"For somebody who holds the prior that is shown: .*? gain by more than ([\d.]+), .*? more than "
+                      r"([\d.]+) times", words)  # fmt: skip
+    assert {float(one) for pair in said for one in pair} == {math.ceil(100 * math.exp(0.9)) / 100}
+    assert words.count("no adversary multiplies") == len(said)
+    assert lifts.max() <= math.exp(0.9)
+    assert f"× {math.ceil(100 * lifts.max()) / 100:g}. After" in words
+    assert f"÷ {math.ceil(100 / lifts.min()) / 100:g}. After" in words
+    one_row = r"([\d.]+) in ([\d,]+)" + r" ([\d.]+) in [\d,]+" * 4
+    rows = re.findall(one_row, words.partition("for anyone, at least")[2])
+    assert len(rows) == 5
+    for before, of, *told in rows:
+        base = float(of.replace(",", ""))
+        p, (most, least, anyone, nobody) = float(before) / base, (float(one) / base for one in told)
+        grown = p * math.e / (p * math.e + 1 - p)
+        fallen = p / (p + (1 - p) * math.e)
+        assert grown <= anyone * (1 + 1e-9) < grown * 1.01
+        assert nobody * (1 - 1e-9) <= fallen < nobody * 1.01
+        assert min(p * lifts.max(), grown) <= most * (1 + 1e-9) <= anyone * (1 + 1e-9)
+        assert nobody * (1 - 1e-9) <= least <= p
+
+
+def test_what_all_releases_add_up_to_holds_for_whoever_holds_the_prior_that_is_shown(tmp_path: Path) -> None:
+    """Another release of the column was made under another prior: its pml is of no one who holds this one."""
+    first = dv.Channel([["1/2", "1/2"], ["7/10", "3/10"], ["3/10", "7/10"]], ["a", "b", "c"])
+    second = dv.Channel([["1/2", "1/2"]] * 3 + [["51/100", "49/100"]], ["a", "b", "c", "d"])
+    skewed = [0.05, 0.05, 0.89, 0.01]
+    priors = dv.Prior(["1/3"] * 3, list("abc")), dv.Prior(["1/20", "1/20", "89/100", "1/100"], list("abcd"))
+    made = [
+        dv.release({"x": ["a", "b", "c"]}, column="x", mechanism=one, prior=prior, ledger=tmp_path / "l.sqlite",
+                   source_name="t", per_row=True, purpose="record")
+        for one, prior in zip((first, second), priors, strict=True)
+    ]  # fmt: skip
+    shares = np.array(skewed[:3]) / sum(skewed[:3])  # nobody answered d where there was no d
+    law = np.einsum("xy,xz->xyz", *(np.array(one.matrix, dtype=float)[:3] for one in (first, second))).reshape(3, -1)
+    lifts = law / (shares @ law)
+    spent = dv.report(made[1], ledger=tmp_path / "l.sqlite").spent
+    assert spent is not None
+    assert math.log(lifts.max()) <= spent["pml"] + 1e-9
+    assert -math.log(lifts.min()) <= spent["pmc"] + 1e-9
+    own = dv.report(made[0], ledger=tmp_path / "l.sqlite").spent
+    assert own is not None
+    assert own["pml"] < spent["pml"]
 
 
 @pytest.mark.parametrize(("promised", "factor"), [("ldp=1", "2.72"), ("ldp=2", "7.39"), ("ldp=60", None)])

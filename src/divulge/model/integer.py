@@ -53,6 +53,10 @@ class IntegerChannel(Tabled, Record):
         if self.weights.shape != (len(self.secrets), len(self.outcomes)):
             raise DivulgeError.of("weights", "have a label a row and a column", "its shape", str(self.weights.shape))
 
+    def _compared(self) -> list[Any]:
+        """Return what makes two alike: numbers of outcomes that have no names are the same read from a record."""
+        return [self.weights, self.bits, tuple(self.secrets), tuple(self.outcomes), self.rounded]
+
     @classmethod
     def of(cls, channel: Any, bits: int = 53, *, raise_small: bool = False) -> "IntegerChannel":
         """Return `channel` rounded to multiples of 2^-bits, by largest remainder; zeros stay zeros.

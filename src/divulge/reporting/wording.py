@@ -7,7 +7,7 @@ from typing import Any
 from divulge import exact
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.shown import at_least, at_most, in_so_many, printable, promised, shortened
-from divulge.reporting.statements.voice import Voice
+from divulge.reporting.statements.voice import Voice, placeholders
 from divulge.units import Unit, nats_per
 
 _ENGLISH = Voice()
@@ -153,6 +153,20 @@ def meaning(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
     """
     template = voice.sentences.get(f"means_{guarantee.kind}", guarantee.sentence)
     return guarantee.told_by(template, voice.numeral)
+
+
+def to_whom(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
+    """Return what a guarantee promises, and to whom, where it is about what was believed before.
+
+    Examples
+    --------
+    >>> from divulge.guarantees import LDP, PML
+    >>> to_whom(PML(1))[:67], to_whom(LDP(1)) == meaning(LDP(1))
+    ('For somebody who holds the prior that is shown: Whatever outcome is', True)
+    """
+    said = meaning(guarantee, voice)
+    believed = "assumed" in placeholders(voice.sentences.get(f"promise_{guarantee.kind.replace('-', '_')}", ""))
+    return voice.text("g_holder", meaning=said) if believed else said
 
 
 def level(guarantee: Guarantee, unit: Unit) -> str:

@@ -139,7 +139,8 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
     Releases of the same columns of one table over the same secrets are one channel whose outcomes are the combinations,
     computed exactly while it has at most `MOST_CELLS` entries. Beyond that, and between different columns or tables,
     ldp adds up, and one pml (or pmc) may stand beside the ldp of all others: i(x; y, z) <= i(x; y) + ldp. Sums of pml
-    bound nothing.
+    bound nothing. Releases of the same columns under other priors have the pml of whoever holds the prior that is
+    asked about, or the largest of all.
 
     Parameters
     ----------
@@ -159,23 +160,39 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
 
 def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, Fraction | float]:
     """Return the same as fractions, or infinity: what is rounded up where it is told need not be where it is kept."""
-    parts = [_total(group, prior) for group in _groups([spent for spent in releases if spent.channel is not None])]
+    groups = _groups([spent for spent in releases if spent.channel is not None])
+    parts = [_total(group, prior) for group in groups]
     aggregates = [spent for spent in releases if spent.channel is None]
     beside = [added(spent.beside for spent in releases), added(spent.loss for spent in aggregates)]
     total = added([*beside, *(part["ldp"] for part in parts)])
     whole = {"ldp": total}
     for kind in ("pml", "pmc"):
-        others = [
-            added([part[kind], *beside, *(other["ldp"] for other in parts if other is not part)])
-            for part in parts
-            if kind in part
-        ]
-        if others:
-            whole[kind] = min(*others, total)
+        held = _held(groups, [added([part[kind], *beside, *(other["ldp"] for other in parts if other is not part)])
+                              if kind in part else None for part in parts], prior)  # fmt: skip
+        if held:
+            whole[kind] = min(*held, total)
     priors = [spent.prior if prior is None else prior for spent in releases]
     concentrated = added([beside[0] ** 2 / 2, *(part["zcdp"] for part in parts)])
     whole = _with_aggregates(whole, concentrated, aggregates, [known for known in priors if known is not None])
     return whole | (_approximate(releases) if math.isinf(whole["ldp"]) else {})
+
+
+def _held(
+    groups: Sequence["_Group"], bounds: Sequence[Fraction | float | None], prior: Prior | None
+) -> list[Fraction | float]:
+    """Return, for each list of columns, the bound of whoever holds the prior, or of all who hold one of its releases'.
+
+    Nobody holds two priors of one secret: where the prior that is asked about is one over the values of a group, it is
+    the holder of that one; else the largest bound is that of each of them.
+    """
+    found: list[Fraction | float] = []
+    for columns in dict.fromkeys(group.first.columns for group in groups):
+        alike = [(group, bound) for group, bound in zip(groups, bounds, strict=True)
+                 if bound is not None and group.first.columns == columns]  # fmt: skip
+        asked = [bound for group, bound in alike if prior is not None and group.fits(prior)]
+        if alike:
+            found.append(min(asked) if asked else max(bound for _, bound in alike))
+    return found
 
 
 def summed_zcdp(releases: Sequence[Spent]) -> Fraction | float:
@@ -299,6 +316,10 @@ class _Group:
     first: Spent
     prior: Prior | None
     counts: dict[Directions, int]
+
+    def fits(self, prior: Prior) -> bool:
+        """Say whether a prior is one over the secrets of the group."""
+        return self.first.channel is not None and same_letters(prior.secrets, self.first.channel.secrets)
 
 
 def _total(group: _Group, prior: Prior | None) -> dict[str, Fraction | float]:

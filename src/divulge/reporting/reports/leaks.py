@@ -27,7 +27,6 @@ from divulge.reporting.wording import (
     label,
     least,
     listed,
-    meaning,
     most,
     near,
     part,
@@ -35,6 +34,7 @@ from divulge.reporting.wording import (
     rise,
     share,
     title,
+    to_whom,
     written,
 )
 from divulge.ties import falling, first_largest
@@ -133,7 +133,7 @@ def _verdict(report: Report, asked: Guarantee, holds: bool, levels: dict[str, An
     measured = ", ".join(amount(level, voice) for level in in_unit(asked, levels, report.unit).values())
     named = {"title": title(asked, voice), "claim": written(asked, report.unit), "measured": measured}
     if holds:
-        return Words(f"{meaning(asked, voice)} {voice.text('r_kept', **named)}", "good")
+        return Words(f"{to_whom(asked, voice)} {voice.text('r_kept', **named)}", "good")
     who = shortened(adversary, 400) if voice.language == "en" else ""  # whose words are English
     return Words(f"{voice.text('r_broken', **named)} {who}".strip(), "bad")
 

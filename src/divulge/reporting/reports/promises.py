@@ -14,7 +14,7 @@ from divulge.reporting.reports import pictures
 from divulge.reporting.reports.report import MOST_COMPARED, Report, bounds_something
 from divulge.reporting.statements.telling import before_use
 from divulge.reporting.statements.voice import Voice, plain
-from divulge.reporting.wording import amount, bound, label, least, level, meaning, most, quoted, share, title, written
+from divulge.reporting.wording import amount, bound, label, least, level, most, quoted, share, title, to_whom, written
 from divulge.units import nats_per
 
 _EVENTS = ("1/1000", "1/100", "1/10", "1/2", "9/10")
@@ -44,7 +44,7 @@ def guarantees(report: Report) -> Section:
         return Section("guarantees", voice.text("g_title"), ())
     given = report.guarantees
     head = voice.text("g_kept" if any(v.holds for v in report.verdicts) else "g_none")
-    meanings = tuple(f"{title(g, voice)} ({written(g, unit)}): {meaning(g, voice)}" for g in given)
+    meanings = tuple(f"{title(g, voice)} ({written(g, unit)}): {to_whom(g, voice)}" for g in given)
     numbers = {source: i for i, source in enumerate(_theorem_sources(report), 1)}
     rows = [
         (f"{title(g, voice)} ({g.kind})", voice.numeral(level(g, unit)),

@@ -17,6 +17,7 @@ REPORT: dict[str, str] = {
         "No bound on every outcome holds for anyone. What the promise leaves in most outcomes, and at an alarm of "
         "somebody who raises a false one in 1 of 100 cases, whoever it is; of two values that are equally likely "
         "before, nobody names the right one in more than {right} of 100 cases:",
+    "g_holder": "For somebody who holds the prior that is shown: {meaning}",
     "g_usual": "in 999 of 1,000 outcomes, at most",
     "g_alarm": "at an alarm, at most",
     "g_any_most": "for anyone, at most",
