@@ -233,9 +233,11 @@ def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[
     """Carry out what was asked, of the table at `path`: all files in the folder, and what is to be known of them."""
     notes: list[str] = []
     out = Path(folder) / str(asked.sink)
+    table = dv.open_table(path)
+    called = table.name if asked.source is None else Path(str(asked.source)).name  # and not what holds it here
     with warnings.catch_warnings(record=True) as told, budget_in_words():
         warnings.simplefilter("always")
-        done = run(replace(asked, sink=out), dv.open_table(path), progress=progress, warn=notes.append)
+        done = run(replace(asked, sink=out), replace(table, name=called), progress=progress, warn=notes.append)
     notes += [str(one.message) for one in told if issubclass(one.category, UserWarning)]
     files = {"table": out} | {kind: out.with_name(f"{out.stem}.{kind}") for kind in PAPERS}
     files = {kind: file for kind, file in files.items() if file.is_file()}
