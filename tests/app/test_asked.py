@@ -4,8 +4,6 @@ import html
 import json
 import math
 import re
-import runpy
-import shlex
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,14 +13,12 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from app.visits import Visit, running
-from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.app import work
 from divulge.app.guard import Refused
 from divulge.app.numbers import number_in
 from divulge.app.outlook import outlook
-from divulge.cli.main import app
 from divulge.releasing.column import Release
 
 PEOPLE, ROWS = 120, 5
@@ -101,40 +97,6 @@ def test_what_went_before_and_what_goes_out_beside_is_shown_before_the_click(vis
             share = among.count("b") / len(among)
             assert f"up to {math.ceil(share * 1000) / 10:g}"[:8] in before
             assert number(before, "alike in town") == pytest.approx(after(share, max(alone, total)), abs=0.11)
-
-
-def test_button_command_and_program_are_one_request(
-    visits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with running(ledger=str(tmp_path / "l.sqlite")) as client:
-        visit = Visit(client)
-        visit.upload(visits)
-        visit.post("secret", {"secret": "faith", "whose": "some", "person": "patient", "rows": "2"})
-        visit.post("aim", {"attacker": "everything", "before": "1", "after": "20"})
-        visit.post("how", {"way": "record", "prior": "uniform"})
-        folder = tmp_path / "button"
-        folder.mkdir()
-        papers = visit.papers(folder, format="csv", keep=["town"])
-        done = html.unescape(visit.part("release/found"))
-    kept = json.loads(papers["keeper.json"].read_text())["request"]
-    shell = re.findall(r"<pre[^>]*>(divulge .*?)</pre>", done, re.DOTALL)[0]
-    monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(app, shlex.split(shell)[1:]).exit_code == 0
-    command = Path("faith_perturbed.csv").read_text().splitlines()
-    typed = json.loads(Path("faith_perturbed.keeper.json").read_text())["request"]
-    for file in tmp_path.glob("faith_perturbed*"):
-        file.unlink()
-    runpy.run_path(str(papers["script"]), run_name="__main__")
-    program = Path("faith_perturbed.csv").read_text().splitlines()
-    button = papers["table"].read_text().splitlines()
-    assert button[0] == command[0] == program[0]
-    assert len(button) == len(command) == len(program) == 2 * PEOPLE + 1
-    ran = json.loads(Path("faith_perturbed.keeper.json").read_text())["request"]
-    assert typed == ran
-    assert {name: value for name, value in kept.items() if name not in ("source", "sink")} == {
-        name: value for name, value in typed.items() if name not in ("source", "sink")
-    }
-    assert len(dv.Ledger(tmp_path / "l.sqlite").entries()) == 3
 
 
 def test_done_is_said_of_what_was_done(visits: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from divulge.cli.main import app
 
-ANSWERS = [f"page {i}" for i in range(30)]
+ANSWERS = [f"page {i}" for i in range(150)]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = ["who,town,faith,page,age,lat,lng"]
     for i in range(300):
         faith = rng.choices("uvw", [6, 3, 2])[0]
-        one = (f"p{i},{rng.choice('ab' if faith == 'u' else 'abcd')},{faith},page {rng.randint(0, 29)},"
+        one = (f"p{i},{rng.choice('ab' if faith == 'u' else 'abcd')},{faith},page {i % 150},"
                f"{rng.randint(18, 89)},{rng.uniform(48.75, 48.95):.5f},{rng.uniform(2.2, 2.5):.5f}")  # fmt: skip
         rows += [one, one]
     path = tmp_path_factory.mktemp("people") / "people.csv"
@@ -42,8 +42,9 @@ def column(visit: Visit) -> None:
 
 
 def places(visit: Visit) -> None:
-    visit.post("places", {"lat": "lat", "lon": "lng", "far": "1", "odds": "3", "grid": "500m", "south": "48.7", "west":
-                          "2.1", "north": "49", "east": "2.6", "whose": "some", "person": "who", "rows": "2"})  # fmt: skip
+    visit.post("places", {"lat": "lat", "lon": "lng", "far": "1", "odds": "3", "grid": "500m", "south": "48.7",
+                          "west": "2.1", "north": "49", "east": "2.6", "whose": "some", "person": "who",
+                          "rows": "2"})  # fmt: skip
     visit.part("places/found")
     visit.post("places/chosen")
 
@@ -148,10 +149,7 @@ def test_three_ways(kind: str, people: Path, tmp_path: Path, monkeypatch: pytest
         elif name.endswith(".keeper.json"):
             asked = [json.loads(one)["request"] for one in three]
             assert asked[1] == asked[2]
-            where = ("source", "sink")
-            assert [{key: one[key] for key in one if key not in where} for one in asked[:1]] == [
-                {key: one[key] for key in one if key not in where} for one in asked[1:2]
-            ]
+            assert asked[0] == asked[1]
         else:
             plain = [DRAWN.sub("", one) for one in three]
             assert plain[0] == plain[1], name

@@ -61,7 +61,10 @@ class Pages:
     def __init__(self, demo: bool, ledger: str | None) -> None:
         jinja2 = require("jinja2", "app")
         self.sessions = Sessions()
-        self.demo, self.ledger = demo, ledger
+        self.demo = demo
+        self.ledger = (
+            ledger if ledger is None or "://" in ledger else str(Path(ledger).absolute())
+        )  # jobs run elsewhere
         self.templates = {language: _templates(jinja2, Voice(language)) for language in languages()}
 
     def session(self, request: Any) -> Session:

@@ -1,8 +1,10 @@
 """What jobs do, each a call of the library: loaded once by the server that jobs are started from."""
 
 import math
+import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -230,14 +232,22 @@ def simulate(progress: Progress, path: str, choice: Mapping[str, Any]) -> dict[s
 
 
 def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[str, Any]:
-    """Carry out what was asked, of the table at `path`: all files in the folder, and what is to be known of them."""
+    """Carry out what was asked, of the table at `path`: all files in the folder, and what is to be known of them.
+
+    It is carried out in the folder, beside the lists that go out with it: the keeper's record names files as the
+    command of the page does, and none that only this process knows.
+    """
     notes: list[str] = []
     out = Path(folder) / str(asked.sink)
+    lists = {
+        name: given for name in ("values", "quarters") if isinstance(given := getattr(asked, name, None), (str, Path))
+    }
+    beside = {name: Path(shutil.copy(given, folder)).name for name, given in lists.items()}
     table = dv.open_table(path)
     called = table.name if asked.source is None else Path(str(asked.source)).name  # and not what holds it here
-    with warnings.catch_warnings(record=True) as told, budget_in_words():
+    with chdir(folder), warnings.catch_warnings(record=True) as told, budget_in_words():
         warnings.simplefilter("always")
-        done = run(replace(asked, sink=out), replace(table, name=called), progress=progress, warn=notes.append)
+        done = run(replace(asked, **beside), replace(table, name=called), progress=progress, warn=notes.append)
     notes += [str(one.message) for one in told if issubclass(one.category, UserWarning)]
     files = {"table": out} | {kind: out.with_name(f"{out.stem}.{kind}") for kind in PAPERS}
     files = {kind: file for kind, file in files.items() if file.is_file()}
