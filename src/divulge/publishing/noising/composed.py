@@ -1,9 +1,7 @@
 """What the noises on several queries tell together under approximate privacy, by their laws.
 
 The noise on each number that a unit moves is a mechanism whose sensitivity is how far: the hockey-stick divergences of
-shifted log-concave noise grow with the shift, and independent noises compose. Which numbers move together follows from
-the groups: whoever stays in a group of fine columns stays in every coarser one, and in how many rows it has, unless
-what is counted there is missing in one of both.
+shifted log-concave noise grow with the shift, and independent noises compose. Which numbers move together `moves` says.
 
 References
 ----------
@@ -13,11 +11,10 @@ Su, "Gaussian Differential Privacy", arXiv:1905.02383.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, product
 from typing import Any
 
 from divulge.dp.accounting.composition import Composition, compose
@@ -25,14 +22,13 @@ from divulge.dp.accounting.promises import ZcdpRelease
 from divulge.dp.mechanisms import GaussianMechanism
 from divulge.publishing.noising.families import Noise, Way, above
 from divulge.publishing.noising.leakage import concentration, largest_loss
+from divulge.publishing.noising.moves import Questions, Shifts, moves_of
+from divulge.publishing.noising.searching import Block, Search
 from divulge.publishing.queries import Query, Unit
 
-Shifts = tuple[int, ...]
-"""How far each number that moves does."""
-
-_MOST_WAYS = 16
-"""So many combinations of the ways in which a unit changes several queries are composed, each in about a second."""
-
+_MOST_WAYS = 2
+"""So many combinations of the ways in which a unit changes several queries are composed each; of more the worst one is
+searched, which takes as long as composing one."""
 
 _ROUNDED = 1e-12
 """What is left of delta is rounded to its safe side by this share: of a dozen roundings."""
@@ -50,15 +46,9 @@ class Composed:
 
     @classmethod
     def of(cls, ways: Iterable[Way], rho: float = math.inf) -> "Composed":
-        """Return the composition of what several queries tell; alike mechanisms are one, so many times."""
-        several = list(ways)
-        alike: Counter[Any] = Counter()
-        for part, times in chain.from_iterable(way.parts for way in several):
-            alike[part] += times
-        shift, more, outside = (
-            math.fsum(getattr(way, name) for way in several) for name in ("shift", "more", "outside")
-        )
-        return cls(compose(*alike.items(), tolerance=1e-4), shift, more, outside, rho)
+        """Return the composition of what several queries tell."""
+        one = Way.of(ways)
+        return cls(compose(*one.parts, tolerance=1e-4), one.shift, one.more, one.outside, rho)
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon at this delta."""
@@ -79,8 +69,10 @@ def adp_epsilon(queries: tuple[Query, ...], made: tuple[Noise, ...], unit: Unit,
     known = [] if pure == math.inf else [above(Fraction(pure))]
     if rho := concentration(queries, made, unit):
         known.append(_promised(above(rho), delta))
-    worst = 0.0
-    for one in sorted(compositions(queries, made, unit), key=lambda one: -one.rho):
+    every, worst = compositions(queries, made, unit), 0.0
+    if every is None:
+        worst = searched(queries, made, unit, delta)
+    for one in sorted(every or (), key=lambda one: -one.rho):
         if _promised(one.rho, delta) > worst:
             worst = max(worst, one.epsilon(delta))
     if unit.rows > 1 and (together := of_persons(queries, made, unit)) is not None:
@@ -94,7 +86,7 @@ def of_persons(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> C
     On real numbers it is told by the norm of the change alone, each number in units of its sigma. None where noise is
     too narrow for that, or nothing but choices is asked for.
     """
-    asked = [(query, noise) for query, noise in zip(queries, made, strict=True) if query.changes(unit)[0]]
+    asked = _asked(queries, made, unit)
     joint = [pair for pair in asked if pair[0].kind not in ("ranks", "people", "bins") and not pair[1].bounded]
     if not joint or not all(noise.smooth for _, noise in joint):
         return None
@@ -143,7 +135,7 @@ def _norms(joint: Sequence[tuple[Query, Noise]], row: Unit) -> list[list[float]]
             math.sqrt(query.changes(row)[1] if far is None else sum(each * each for each in far)) / noise.scale
             for (query, noise), far in zip(joint, way, strict=True)
         ]
-        for way in _moves([query for query, _ in joint], row)
+        for way in moves_of(tuple(query for query, _ in joint), row) or ()
     ]
 
 
@@ -168,22 +160,22 @@ def _promised(rho: float, delta: float) -> float:
     return compose(ZcdpRelease(rho), tolerance=1e-4).epsilon(delta).upper if rho < math.inf else math.inf
 
 
-def compositions(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> list[Composed]:
+def compositions(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> list[Composed] | None:
     """Return what the noises of all queries add up to, for each combination of the ways in which one unit changes them.
 
-    Where there are too many, one change for each query takes the place of two that it can have.
+    None where there are too many.
     """
-    asked = [(query, noise) for query, noise in zip(queries, made, strict=True) if query.changes(unit)[0]]
+    asked = _asked(queries, made, unit)
+    every = moves_of(tuple(query for query, _ in asked), unit)
+    if every is None or len(every) > _MOST_WAYS:
+        return None
     out: dict[Any, Composed] = {}
-    for moves in _moves([query for query, _ in asked], unit):
+    for moves in every:
         moved = [(i, *of, far) for i, (of, far) in enumerate(zip(asked, moves, strict=True)) if far != ()]
         alike = Counter((query.kind == "ranks", noise, i if far is None else far) for i, query, noise, far in moved)
         if (key := frozenset(alike.items())) in out:
             continue
-        parts = [
-            _largest(query, noise, unit) if far is None else _of(query, noise, Counter(far))
-            for _, query, noise, far in moved
-        ]
+        parts = [_way(query, noise, far, unit) for _, query, noise, far in moved]
         rho = sum(
             concentration([query], [noise], unit) if far is None else _concentration(query, noise, far)
             for _, query, noise, far in moved
@@ -197,71 +189,35 @@ def _concentration(query: Query, noise: Noise, far: Shifts) -> Fraction:
     return noise.concentration(sum(far) * (2 if query.kind == "ranks" else 1), sum(each * each for each in far))
 
 
-def _moves(queries: Sequence[Query], unit: Unit) -> list[tuple[Shifts | None, ...]]:
-    """Return how far each query's numbers move, in each way of one unit; None stands for whatever the query can do.
-
-    A way is which groups the unit leaves, and in which columns it has a number on one side alone. Only groups count in
-    which some query tells more of a unit that stays; whoever stays in one of them stays in every coarser one.
-    """
-    ways = [query.shifts(unit) for query in queries]
-    groups = [frozenset(query.by) for query in queries]
-    staying = [len(two) > 1 and not _covers(two[0], two[1]) for two in ways]
-    asked = dict.fromkeys(group for group, stays in zip(groups, staying, strict=True) if stays)
-    left = _left(asked)
-    gaps = _gaps(queries, unit, max(len(left), 1))
-
-    def move(place: int, out: frozenset[frozenset[str]], gap: Mapping[str | None, bool]) -> Shifts | None:
-        if not ways[place] or (staying[place] and not left):
-            return None
-        two = queries[place].shifts(unit, gap.get(queries[place].column))
-        stays = any(groups[place] <= group for group in asked if group not in out) if left else False
-        return tuple(sorted(two[-1] if stays else two[0], reverse=True))
-
-    every = [tuple(move(i, out, gap) for i in range(len(queries))) for out in left or [frozenset()] for gap in gaps]
-    found: list[tuple[Shifts | None, ...]] = []
-    for one in dict.fromkeys(every):
-        if not any(other != one and all(map(_covers, other, one)) for other in every):
-            found.append(one)
-    return found
+def _asked(queries: Sequence[Query], made: Sequence[Noise], unit: Unit) -> list[tuple[Query, Noise]]:
+    """Return the queries that a unit changes, with their noise."""
+    return [(query, noise) for query, noise in zip(queries, made, strict=True) if query.changes(unit)[0]]
 
 
-def _gaps(queries: Sequence[Query], unit: Unit, before: int) -> list[dict[str | None, bool]]:
-    """Return the sets of columns that have a gap, of those where gaps are counted, as far as there are not too many."""
-    if unit.rows > 1 or unit.neighbors != "replaced":
-        return [{}]
-    columns = list(dict.fromkeys(query.column for query in queries if query.counts_numbers))
-    few = columns[: max(0, (_MOST_WAYS // before).bit_length() - 1)]
-    return [dict(zip(few, gap, strict=True)) for gap in product((False, True), repeat=len(few))]
+def searched(queries: Sequence[Query], made: Sequence[Noise], unit: Unit, delta: float) -> float:
+    """Return a bound from above on epsilon at this delta, for the worst of any number of ways."""
+    asked = _asked(queries, made, unit)
+    questions = Questions(tuple(query for query, _ in asked), unit)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for place in range(len(asked)):
+        alike.setdefault(questions.about(place), []).append(place)
+
+    def block(about: tuple[int, ...], places: Sequence[int]) -> Block:
+        def way(answers: tuple[bool, ...]) -> Way:
+            given = dict(zip(about, answers, strict=True))
+            return Way.of(_way(*asked[i], questions.shifts(i, given), unit) for i in places)
+
+        return Block(about, way)
+
+    blocks = [block(about, places) for about, places in alike.items()]
+    rho = above(sum((concentration([query], [noise], unit) for query, noise in asked), Fraction(0)))
+    most = float(largest_loss(queries, made, unit))
+    return Search(blocks, questions.follows, rho, most, delta).epsilon(questions.none)
 
 
-def _covers(more: Shifts | None, less: Shifts | None) -> bool:
-    """Say whether numbers that move so far tell no less than others."""
-    if more is None or less is None:
-        return more is less
-    high, low = sorted(more, reverse=True), sorted(less, reverse=True)
-    return len(high) >= len(low) and all(a >= b for a, b in zip(high, low, strict=False))
-
-
-def _left(groups: Iterable[frozenset[str]]) -> list[frozenset[frozenset[str]]]:
-    """Return the sets of groups that a unit can leave, by the columns that make them; none where they are too many.
-
-    A unit that leaves its group by some columns leaves that by more columns too.
-
-    Examples
-    --------
-    >>> coarse, fine = frozenset("a"), frozenset("ab")
-    >>> [sorted(map(sorted, out)) for out in _left([coarse, fine])]  # stays in both, leaves one, leaves both
-    [[], [['a', 'b']], [['a'], ['a', 'b']]]
-    """
-    found: list[frozenset[frozenset[str]]] = [frozenset()]
-    before: list[frozenset[str]] = []
-    for group in sorted(groups, key=lambda columns: (-len(columns), sorted(columns))):
-        finer = {other for other in before if group < other}
-        found += [out | {group} for out in found if finer <= out]
-        before.append(group)
-        if len(found) > _MOST_WAYS:
-            return []
-    return found
+def _way(query: Query, noise: Noise, far: Shifts | None, unit: Unit) -> Way:
+    """Return what numbers tell that move so far; None stands for whatever the query can do."""
+    return _largest(query, noise, unit) if far is None else _of(query, noise, Counter(far))
 
 
 def _of(query: Query, noise: Noise, moved: Counter[int]) -> Way:

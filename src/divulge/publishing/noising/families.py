@@ -8,8 +8,10 @@ Laplace noise, and Gumbel noise beside Gaussian noise; a choice has a bounded lo
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -75,6 +77,16 @@ class Way:
     shift: float = 0.0
     more: float = 0.0
     outside: float = 0.0
+
+    @classmethod
+    def of(cls, ways: Iterable["Way"]) -> "Way":
+        """Return what several queries tell; alike mechanisms are one, so many times."""
+        several = list(ways)
+        alike: Counter[Any] = Counter()
+        for part, times in chain.from_iterable(way.parts for way in several):
+            alike[part] += times
+        more = (math.fsum(getattr(way, name) for way in several) for name in ("shift", "more", "outside"))
+        return cls(tuple(alike.items()), *more)
 
 
 @dataclass(frozen=True)
