@@ -305,7 +305,9 @@ OF_PERSONS: dict[str, tuple[list[Any], Unit, list[tuple[Any, ...]], float]] = {
     "groups": ([dv.Mean("v", (0, 3), by="g")], Unit("who", 4, groups=2, per_group=2, by=("g",)),
                list(product(range(4), (0,), (0, 3))), 0.9),
     "three": ([dv.Mean("v", (0, 3), by="g")], Unit("who", 3, groups=2, per_group=2, by=("g",)),
-              list(product(range(4), (0,), (0, 3))), 0.1),
+              list(product(range(4), (0,), (0, 3))), 0.9),
+    "five": ([dv.Sum("v", (0, 3), by="g"), dv.Count("g")], Unit("who", 5, per_group=2, by=("g",)),
+             list(product(range(5), (0,), (3,))), 0.9),
     "people too": ([dv.Sum("v", (-2, 3), by="g"), dv.People("g")], Unit("who", 2),
                       list(product((0, 1), (0,), (-2, 3))), 0.0),
 }  # fmt: skip
@@ -335,6 +337,38 @@ def test_persons_with_several_rows_use_up_delta_and_no_more(name: str, family: s
         worst = max(worst, dv.compose(*parts, tolerance=1e-4).delta(1.0).lower)
     assert worst <= DELTA
     assert family == "laplace" or worst >= least * DELTA
+
+
+OF_CAPPED: dict[str, tuple[list[Any], list[Any]]] = {
+    # statistics, and the values of (h, v) that rows may have
+    "means": ([dv.Mean("v", (-2, 4), by="g")], [(0, -2), (0, 4)]),
+    "gaps": ([dv.Mean("u", (1, 4), by="g")], [(0, None), (0, 1), (0, 4)]),
+    "shares": ([dv.Proportion("h", 0, by="g"), dv.Sum("v", (0, 3), by="g")], list(product((0, 1), (0, 3)))),
+}
+
+
+@pytest.mark.parametrize("neighbors", ["replaced", "added"])
+@pytest.mark.parametrize(("groups", "rows", "most"), [(2, 3, 2), (3, 3, 1), (4, 3, 2), (3, 4, 3), (2, 4, 3)])
+@pytest.mark.parametrize("name", OF_CAPPED)
+@pytest.mark.thin
+def test_the_norm_of_persons_with_few_rows_in_each_group_is_the_largest(
+    name: str, groups: int, rows: int, most: int, neighbors: Any
+) -> None:
+    """All persons before and after, where as many rows as count do not divide as many as count in a group."""
+    statistics, values = OF_CAPPED[name]
+    unit = Unit("who", rows, neighbors, per_group=most, by=("g",))
+    cells = {"g": Categories(tuple(map(str, range(groups)))), "h": Categories(("0", "1"))}
+    queries = plan_of(statistics, cells, FULL, unit).queries
+    noises = [Gaussian(7.0 + 9 * i) for i in range(len(queries))]
+    records = [(g, *value) for g, value in product(range(groups), values)]
+    persons = [one for k in range(1, rows + 1) for one in combinations_with_replacement(records, k)
+               if max(Counter(row[0] for row in one).values()) <= most]  # fmt: skip
+    pairs = list(zip(queries, noises, strict=True))
+    tables = np.unique([np.concatenate([of_person(query, one) / noise.scale for query, noise in pairs])
+                        for one in persons], axis=0)  # fmt: skip
+    others = tables if neighbors == "replaced" else tables[:1] * 0
+    largest = max(float(((tables - one) ** 2).sum(axis=1).max()) for one in others)
+    assert 1 - 1e-9 < composed._squared_norm(pairs, unit) / largest < (1.04 if name == "shares" else 1 + 1e-9)
 
 
 def of_person(query: Query, rows: Any) -> np.ndarray:

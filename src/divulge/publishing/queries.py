@@ -181,6 +181,11 @@ class Query:
         return max(2 * k * reach, within), max(2 * s * reach * reach, within * within)
 
     @property
+    def counts_rows(self) -> bool:
+        """Whether all rows of a group are counted."""
+        return self.kind == "rows" and self.column is None
+
+    @property
     def counts_numbers(self) -> bool:
         """Whether rows are counted that have a number in a column: a gap moves it, and no other change in a group."""
         return self.kind == "rows" and self.column is not None and self.only is None

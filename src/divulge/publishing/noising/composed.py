@@ -12,9 +12,10 @@ Su, "Gaussian Differential Privacy", arXiv:1905.02383.
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from divulge.dp.accounting.composition import Composition, compose
@@ -108,19 +109,15 @@ def _squared_norm(joint: Sequence[tuple[Query, Noise]], unit: Unit) -> float:
     that is replaced, or once that and K - 1 times what one changes that is not there in the other; K times if all may
     be so.
 
-    Where no group has more than r of the rows, the sum of squares r^2 + r^2 + ... + r rest takes the place of K^2 for
-    groups by the same columns: the norm is convex in how many rows come to each group, and how many leave. Groups by
-    fewer columns are then each at their own worst.
+    Where no group has more than r of the rows, groups by the same columns are as `_squared_norm_by_group` says, and
+    groups by fewer columns each at their own worst.
     """
-    rows = [query for query, _ in joint]
     replaced, added = (_norms(joint, Unit(neighbors=kind)) for kind in ("replaced", "added"))
-    squares = [_squares_of_rows(query, unit) for query in rows]
-    k, capped = unit.rows, [square < unit.rows**2 for square in squares]
-    if any(capped):
+    k, capped = unit.rows, [pair for pair in joint if unit.in_cells(pair[0])[1] < unit.in_cells(pair[0])[0] ** 2]
+    if capped:
         ways = [*(replaced if unit.neighbors == "replaced" else []), *added]
-        parts = [[square * norm**2 for square, norm in zip(squares, way, strict=True)] for way in ways]
-        together = max(math.fsum(part for part, is_in in zip(way, capped, strict=True) if is_in) for way in parts)
-        return together + math.fsum(max(way[i] for way in parts) for i, is_in in enumerate(capped) if not is_in)
+        alone = [max(way[i] for way in ways) for i, pair in enumerate(joint) if pair not in capped]
+        return _squared_norm_by_group(capped, unit) + math.fsum((k * norm) ** 2 for norm in alone)
     if unit.neighbors == "added":
         return max(math.fsum((k * norm) ** 2 for norm in way) for way in added)
     sums = [[k * norm for norm in way] for way in replaced]
@@ -128,25 +125,52 @@ def _squared_norm(joint: Sequence[tuple[Query, Noise]], unit: Unit) -> float:
     return max(math.fsum(norm**2 for norm in way) for way in sums)
 
 
+def _squared_norm_by_group(joint: Sequence[tuple[Query, Noise]], unit: Unit) -> float:
+    """Return the same of queries by one grouping, of a person with at most r of K rows in a group.
+
+    Let n rows of a group be others before, and m after. All n are alike at the worst, and all m, for the norm is convex
+    in each row. It is convex in all n together, and in all m, too, and so largest where as many groups as can be have r
+    rows, and one has the rest: 2 + 2 + 1 of 5. What is left is which groups of before are groups of after.
+    """
+    query, _ = joint[0]
+    groups, r = math.prod(query.shape[: len(query.by)]), unit.per_group or unit.rows
+    whole, rest = divmod(min(unit.rows, r * groups), r)
+    inside = [(replace(one, by=(), shape=one.shape[len(one.by) :], low=1 if one.counts_rows else one.low), noise)
+              for one, noise in joint]  # fmt: skip
+    staying, (added,) = _norms(inside, Unit()), _norms(inside, Unit(neighbors="added"))
+
+    def of(n: int, m: int) -> float:
+        """Return the square of the norm of the change of a group with n >= m rows: m are replaced, others added."""
+        ways = [[m * a + (n - m) * b for a, b in zip(way, added, strict=True)] for way in staying]
+        return max(math.fsum(norm**2 for norm in way) for way in ways)
+
+    full, part, ends, come, left = of(r, r), of(r, rest), of(rest, rest), of(r, 0), of(rest, 0)
+    many = sorted({whole, 0, *(min(whole, max(0, groups - whole - d)) for d in range(3))})
+    after, rests = (many, range(2 if rest else 1)) if unit.neighbors == "replaced" else ([0], range(1))
+    most = 0.0
+    for a, b, x, y in product(many, after, range(2 if rest else 1), rests):  # groups with r and with the rest
+        for u, v, w in [(u, v, w) for u, v, w in product(range(2), repeat=3) if u + w <= x and v + w <= y]:
+            # of before and after: the rest beside r, r beside the rest, both rests
+            used = x + y - w
+            low, high = max(0, a + b - u - v + used - groups), min(a - v, b - u)
+            for both in (low, high) if low <= high else ():
+                alone = a - v - both + b - u - both
+                total = both * full + (u + v) * part + w * ends + alone * come + (x + y - u - v - 2 * w) * left
+                most = max(most, total)
+    return most
+
+
 def _norms(joint: Sequence[tuple[Query, Noise]], row: Unit) -> list[list[float]]:
-    """Return the norm of the change of each query in sigmas, for each way of one row."""
+    """Return the norm of the change of each query in sigmas, for each way of one row; where they are very many, the
+    largest of each query."""
+    ways = moves_of(tuple(query for query, _ in joint), row)
     return [
         [
             math.sqrt(query.changes(row)[1] if far is None else sum(each * each for each in far)) / noise.scale
             for (query, noise), far in zip(joint, way, strict=True)
         ]
-        for way in moves_of(tuple(query for query, _ in joint), row) or ()
+        for way in ways or [(None,) * len(joint)]
     ]
-
-
-def _squares_of_rows(query: Query, unit: Unit) -> int:
-    """Return what the squares of the rows of a person add up to at most, over the groups of a query."""
-    most, squares = unit.in_cells(query)
-    if squares == most * most:
-        return unit.rows**2
-    each = min(most, unit.per_group or most)
-    whole, rest = divmod(most, each)
-    return whole * each * each + each * rest
 
 
 def _alone(query: Query, noise: Noise, unit: Unit) -> Way:
