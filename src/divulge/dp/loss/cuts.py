@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.quadrature import panels
+from divulge.noise.accumulated import cdf_of, sf_of
 from divulge.roots import peaks
 
 _TAILS = 10.0 ** -np.arange(300.0, 2.0, -2.0)
@@ -84,7 +85,8 @@ class Line:
         found: list[tuple[np.ndarray, np.ndarray]] = []
         for law, median in zip((self.first, self.second), self._medians, strict=True):
             far = left > median
-            near, away = np.where(far, law.sf(left), law.cdf(right)), np.where(far, law.sf(right), law.cdf(left))
+            sf, cdf = sf_of(law), cdf_of(law)
+            near, away = np.where(far, sf(left), cdf(right)), np.where(far, sf(right), cdf(left))
             found.append((np.maximum(near - away, 0.0), near))
         return found
 

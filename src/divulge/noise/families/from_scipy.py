@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.noise.accumulated import cdf_of
 from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
 from divulge.noise.families.noise import Noise, Ratio
 from divulge.noise.families.shape import cells, climbed, last_slope, places, turns, without_bound
@@ -55,7 +56,7 @@ def from_scipy(distribution: Any) -> Noise:
         f"scipy.stats.{family.name}",
         named,
         logpdf,
-        _quiet(distribution.cdf),
+        _quiet(cdf_of(distribution)),
         shift_loss=lambda d: facts["steepest"] * d if d > 0 else 0.0,
         unimodal=False,
         frozen=distribution,

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.late import Kept
+from divulge.model.entries import frozen
+from divulge.noise.accumulated import sf_of
 
 LogDensity = Callable[[np.ndarray], np.ndarray]
 Ratio = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -74,7 +77,7 @@ class Noise:
         """Whether every outcome can come from every secret."""
         return self.support == (-math.inf, math.inf)
 
-    @property
+    @Kept
     def scale(self) -> float:
         """Return its scale: a parameter of the families; of other noise, half the distance between its quartiles."""
         if self.of_family:
@@ -107,7 +110,7 @@ class Noise:
         """Return P(Z > z) without subtracting from 1."""
         if self.frozen is not None:
             with np.errstate(all="ignore"):
-                return self.frozen.sf(z)
+                return sf_of(self.frozen)(z)
         if self.step is None:  # symmetric
             return self.cdf(-z)
         with np.errstate(invalid="ignore"):
@@ -147,13 +150,13 @@ class Noise:
         found = self.log_density(y - c)
         return np.where(np.isfinite(found), found, 0.0) if self.read_off else found
 
-    @property
+    @Kept
     def _quantiles(self) -> np.ndarray:
         levels = np.array([0.0, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
         with np.errstate(all="ignore"):
             quantiles = self.frozen.ppf([*levels, 0.5]), self.frozen.isf(levels)
             z = np.concatenate([*quantiles, [self.mode or 0.0], self.poles, self.rough])
-        return np.unique([*z[np.isfinite(z)], *self.spread(1e-17)])
+        return frozen(np.unique([*z[np.isfinite(z)], *self.spread(1e-17)]))
 
     def marks(self, reach: float) -> np.ndarray:
         """Return the z at which an integral against the density is split: its scales, and its jumps within reach."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.noise.accumulated import cdf_of, sf_of
 from divulge.noise.quadrature import finite_or_zero, panels
 
 LogPdf = Callable[[Any], Any]
@@ -55,7 +56,7 @@ class Cells:
 
 def _beside(distribution: Any, median: float, z: np.ndarray) -> np.ndarray:
     """Return the mass below z on the left of the median and above z on its right."""
-    return np.where(z < median, distribution.cdf(z), distribution.sf(z))
+    return np.where(z < median, cdf_of(distribution)(z), sf_of(distribution)(z))
 
 
 def _masses(median: float, edges: np.ndarray, beside: np.ndarray) -> np.ndarray:
