@@ -513,7 +513,12 @@ def test_a_network_is_reported_with_what_all_outputs_say_of_each_variable() -> N
     assert section.blocks[1].rows[0][:3] == ("Ann", "yes", "1.322")  # log 15/4
     axes = Figure().subplots()
     section.blocks[2].draw(axes)
-    assert [text.get_text().split()[0] for text in axes.texts] == ["Ann", "Bob"]
+    assert [text.get_text().split() for text in axes.texts] == [["Ann", "1.33"], ["Bob", "1.33"]]  # log 15/4 = 1.3218
+    bits = next(one for one in contents(dv.report(both, secret="Ann", unit="bits")) if one.name == "correlated")
+    axes = Figure().subplots()
+    bits.blocks[2].draw(axes)
+    assert axes.texts[0].get_text() == "Ann\n1.91"  # 1.9069
+    assert axes.get_title().endswith("[bits]")
     assert "correlated" not in [one.name for one in contents(dv.report(both.joint("Ann")))]
 
 

@@ -1,13 +1,50 @@
 """What `divulge chain` and `divulge network` share: labels from text, and the worst outputs for people and programs."""
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from divulge.cli.common import lower, upper
+import typer
+
+from divulge.cli.common import lower, note, upper
+from divulge.errors import DivulgeError
+from divulge.files.opening import name_of, refuse_taken
 from divulge.model.labels import Labels, position, text_of
 from divulge.model.prior import Prior
 from divulge.model.shown import number
 from divulge.units import Unit, nats_per
+
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="PAGE", help="With --secret: the page to write, such as report.html."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="With --report: replace a page that exists.")]
+LanguageOption = Annotated[str | None, typer.Option("--language", help="With --report: en or de.")]
+
+
+def refuse_report(page: Path | None, force: bool, language: str | None, needs: str | None, others: bool) -> None:
+    """Refuse a page that cannot be written, before anything is computed, and what belongs to a page without one."""
+    if page is None:
+        if force or language is not None:
+            raise DivulgeError("--force and --language are about a page. Hint: --report PAGE writes one.")
+        return
+    if needs is None:
+        raise DivulgeError("--report is about one secret. Hint: --secret names it.")
+    if others:
+        raise DivulgeError("--report is about all outputs that there could be. Hint: leave out what else is asked.")
+    refuse_taken(page, force)
+
+
+def write_report(model: Any, secret: Any, page: Path | None, force: bool, language: str | None, unit: Unit) -> None:
+    """Write the page on a chain or a network, if there is to be one."""
+    if page is None:
+        return
+    from divulge import report
+    from divulge.reporting.reports.report import write_page
+
+    found = report(model, secret=secret, unit=unit, language=language or "en")
+    write_page(found.html, page, force)
+    note(f"written to {name_of(page)}")
 
 
 def as_outcome(text: str, known: Labels) -> Any:

@@ -5,7 +5,17 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import JsonOption, UnitOption, emit, lower, say, upper
-from divulge.cli.correlated import as_outcome, by_label, worst_record, worst_text
+from divulge.cli.correlated import (
+    ForceOption,
+    LanguageOption,
+    ReportOption,
+    as_outcome,
+    by_label,
+    refuse_report,
+    worst_record,
+    worst_text,
+    write_report,
+)
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.files.formats import CHANNEL
@@ -37,15 +47,21 @@ def command(
     calibrate: Annotated[
         float | None, typer.Option("--calibrate", metavar="EPSILON", help="The level of each release that keeps this.")
     ] = None,
+    report: ReportOption = None,
+    force: ForceOption = False,
+    language: LanguageOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
     """What releases along a Markov chain say about a state, from all outputs: a table by step, or one secret.
 
     Without --secret: each state's own release, all outputs so far, and all there are, with the bounds of Cao et al.
+
+    With --report also a page on the secret and all outputs, with a table and a picture by step, to read and to print.
     """
     from divulge.networks import Chain
 
+    refuse_report(report, force, language, secret, outputs is not None or calibrate is not None)
     moves, per = read_channel(transition), nats_per(unit)
     chain = Chain(read_prior(initial, moves), moves, read_channel(release), steps=steps)
     if calibrate is not None:
@@ -60,6 +76,8 @@ def command(
         answer, text = worst_record(worst, str(secret), unit), worst_text(worst, unit)
     else:
         answer, text = _seen(chain, "0" if secret is None else secret, outputs.split(","), unit)
+    if report is not None:
+        write_report(chain, parsed(chain, str(secret)), report, force, language, unit)
     emit(answer) if as_json else say(text)
 
 

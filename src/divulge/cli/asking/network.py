@@ -5,7 +5,17 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import JsonOption, UnitOption, emit, say, upper
-from divulge.cli.correlated import as_outcome, by_label, worst_record, worst_text
+from divulge.cli.correlated import (
+    ForceOption,
+    LanguageOption,
+    ReportOption,
+    as_outcome,
+    by_label,
+    refuse_report,
+    worst_record,
+    worst_text,
+    write_report,
+)
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel
 from divulge.files.formats import CHANNEL
@@ -27,15 +37,21 @@ def command(
     tolerance: Annotated[
         float, typer.Option("--tolerance", help="Rows that miss 1 by no more than this are renormalized.")
     ] = 1e-9,
+    report: ReportOption = None,
+    force: ForceOption = False,
+    language: LanguageOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
     """What goes out of some variables, and says about others: the worst outputs, or those that were seen.
 
     Without --secret the greatest leakage about each variable.
+
+    With --report also a page on the secret and all outputs, with what these say of every variable, to read and print.
     """
     from divulge.networks import Network
 
+    refuse_report(report, force, language, secret, outputs is not None)
     network = Network.from_bif(model, tolerance)
     for one in release:
         name, _, path = one.partition("=")
@@ -51,6 +67,8 @@ def command(
         answer, text = worst_record(worst, secret, unit), worst_text(worst, unit)
     else:
         answer, text = _seen(network, secret, outputs, unit)
+    if report is not None:
+        write_report(network, _secret(str(secret)), report, force, language, unit)
     emit(answer) if as_json else say(text)
 
 

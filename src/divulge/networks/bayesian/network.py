@@ -400,8 +400,10 @@ class Network(Shown):
         """
         return {name: self.worst(name, side) for name in self.variables}
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the network, each variable shaded by its greatest leakage (pml, nats), outputs ringed; return the axes.
+    def plot(self, ax: "Axes | None" = None, unit: Unit = "nats") -> "Axes":
+        """Draw the network, each variable shaded by its greatest leakage (pml), outputs ringed; return the axes.
+
+        Levels are rounded up to three digits.
 
         Examples
         --------
@@ -409,7 +411,7 @@ class Network(Shown):
         >>> coins.plot().get_title()
         'greatest leakage about each variable [nats]'
         """
-        return late("divulge.networks.bayesian.picture:drawn")(self, ax)
+        return late("divulge.networks.bayesian.picture:drawn")(self, ax, unit)
 
 
 @dataclass(frozen=True)

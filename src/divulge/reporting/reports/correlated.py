@@ -61,6 +61,6 @@ def _of_network(report: Report, network: Network) -> tuple[Rows, Picture]:
         Rows(voice.text("n_variables", unit=unit), header, rows, (0, 1)),
         Picture(
             voice.text("n_variables_seen"), voice.text("n_variables_alt", most=most, unit=unit),
-            lambda ax: pictures.network(network, ax, voice), (7.0, 5.0),
+            lambda ax: pictures.network(network, ax, voice, report.unit), (7.0, 5.0),
         ),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.networks.bayesian.network import Network
 from divulge.networks.over_time import OverTime
 from divulge.reporting.statements.voice import Voice
+from divulge.units import Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,10 +131,10 @@ def over_time(table: OverTime, per: float, unit: str, ax: "Axes", voice: Voice) 
     ax.set_xticks(steps, [str(step) for step in steps])
 
 
-def network(drawn: Network, ax: "Axes", voice: Voice) -> None:
+def network(drawn: Network, ax: "Axes", voice: Voice, unit: Unit) -> None:
     """Draw a network, each variable shaded by its greatest leakage, in the words of a language."""
-    drawn.plot(ax)
-    ax.set_title(voice.text("n_network"), fontsize=10)
+    drawn.plot(ax, unit)
+    ax.set_title(voice.text("n_network", unit=voice.text(f"unit_{unit}")), fontsize=10)
     ax.set_xlabel(voice.text("n_rings"))
     for text in ax.texts:
         name, _, level = text.get_text().rpartition("\n")

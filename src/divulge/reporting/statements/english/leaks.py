@@ -153,7 +153,7 @@ LEAKS: dict[str, str] = {
     "n_variables_seen":
         "The network: arrows from what a variable depends on, the darker the more can be learned of it.",
     "n_variables_alt": "Circles joined by arrows; most is learned of the darkest, {most} {unit}.",
-    "n_network": "greatest gain about each variable [nats]",
+    "n_network": "greatest gain about each variable [{unit}]",
     "n_rings": "thick rings: put out",
     "n_about_chain": "{secret} of a chain and all its outputs",
     "n_about_network": "{secret} of a network and all its outputs",
