@@ -71,7 +71,7 @@ PRINTED = {
         "c.csv --prior p.json --gain g.csv",
         "c.csv --prior p.json --tries 1 --case max",
         "c.csv --worst-prior --tries 1",
-        "c.csv --prior q.json --dalenius d.csv",
+        "c.csv --prior q.json --dalenius d.csv --off 1/10 --factor 2",
     ],
     "design": [
         "--prior p.json --guarantee pml=0.5",

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
-from divulge.designing.protecting.wrong import worst_lift
 
 
 def people(rng: np.random.Generator, rows: int = 400) -> dict[str, list[str]]:
@@ -55,6 +54,10 @@ def test_what_is_said_of_the_other_column_is_that_of_its_definition(seed: int, p
     assert receipt.about["variable"] == "s"
     assert receipt.table.column_names == ["x_perturbed"]  # what is protected does not go out
     assert receipt.about["guarantees"]["pml"] <= receipt.about["off"][0]["pml"] <= receipt.about["off"][1]["pml"]
+    (within,) = receipt.about["within"]  # 1.1 times as much of 10/21, 10/11 of the rest: a total variation of 1/21
+    assert told["pml"] <= within["pml"] <= receipt.about["off"][1]["pml"]
+    assert told["pmc"] <= within["pmc"] <= float(receipt.about["always"])
+    assert within["pmc"] <= told["pmc"] + 2 * math.log(1.1) + 1e-12
 
 
 def test_missing_values_of_both_columns_count_as_values() -> None:
@@ -86,9 +89,9 @@ def test_a_wrong_law_says_at_most_what_is_told_and_attains_it(seed: int) -> None
     prior = rng.dirichlet(np.ones(n))
     given, channel = rng.dirichlet(np.ones(m), n), rng.dirichlet(np.ones(outcomes), n)
     off = float(rng.choice([0, 0.01, 0.1, 0.5, 1]))
-    bound = float(worst_lift(prior, given, channel, off))
     shares = prior @ given
     laws = (prior[:, None] * given / shares).T  # P(x | s)
+    bound = float(dv.adversaries.dalenius((shares, laws), channel).if_wrong(radius=off))
 
     def worst(moved: np.ndarray) -> float:
         said = moved @ channel

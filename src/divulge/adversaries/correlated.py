@@ -2,16 +2,20 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from divulge import exact
 from divulge.adversaries.adversary import Gain
+from divulge.adversaries.wrong_law import laws_between, laws_near, laws_within, worst_ratio
+from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.pointwise.density import lift, lift_capacity
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
+from divulge.model.entries import entries
 from divulge.model.joint import Joint
 from divulge.model.labels import alignment
 from divulge.model.prior import Prior
@@ -72,6 +76,71 @@ class Dalenius(Shown):
     def bayes_capacity(self) -> tuple[Any, Any]:
         """The Bayes capacities of D C and of C; the first is never the larger."""
         return bayes_capacity(self.joint.channel), bayes_capacity(self.release.channel)
+
+    def if_wrong(
+        self, side: Literal["pml", "pmc"] = "pml", *, radius: Any = None, factor: Any = None, low: Any = None,
+        high: Any = None,
+    ) -> Fraction | float:  # fmt: skip
+        """Return the worst lift (pml) or inverse lift (pmc) of Z where P(x | z) is another one, near or in intervals.
+
+        P(z) is as it is. Each z has its own law of X, so that the worst of all is a mean of C(y | x) over a ball or a
+        box in the simplex for z, and another for all others: mass goes in the order of C(y | x).
+
+        Parameters
+        ----------
+        side : "pml" or "pmc"
+            max_z P(z | y) / P(z), or max_z P(z) / P(z | y), at the worst outcome; a ratio.
+        radius : number in [0, 1], optional
+            Total variation, half the L1 distance, of each P(x | z).
+        factor : number, at least 1, optional
+            Each P(x | z) is at most so many times as large, or as small; one that is 0 stays 0.
+        low, high : array_like of shape (|Z|, |X|), optional
+            Each P(x | z) is between these, rows and columns as those of `correlation.channel`.
+
+        Returns
+        -------
+        Fraction or inf
+            Exact in the numbers that are given, and attained by a law of the set.
+
+        Raises
+        ------
+        DivulgeError
+            Without exactly one of `radius`, `factor`, and `low` with `high`; where no law is in the intervals.
+
+        Examples
+        --------
+        >>> coin = [["3/4", "1/4"], ["1/4", "3/4"]]
+        >>> about_z = dalenius((["1/2", "1/2"], coin), coin)  # P(y | z) is 5/8 or 3/8
+        >>> about_z.lift, about_z.if_wrong(radius="1/4"), about_z.if_wrong("pmc", radius="1/4")
+        (Fraction(5, 4), Fraction(3, 2), Fraction(2, 1))
+        >>> about_z.if_wrong(low=[["1/2", 0], [0, "1/2"]], high=[["4/5", 1], [1, "4/5"]])  # 13/20 beside 7/20
+        Fraction(13, 10)
+        """
+        given = {"radius": radius is not None, "factor": factor is not None, "low": low is not None or high is not None}
+        if sum(given.values()) != 1 or (low is None) != (high is None):
+            raise DivulgeError.of(
+                "radius", "be the only one given, or `factor`, or `low` with `high`", "what is given",
+                " and ".join(name for name, there in given.items() if there) or "none of them",
+            )  # fmt: skip
+        if side not in ("pml", "pmc"):
+            raise DivulgeError.of("side", "be 'pml' or 'pmc'", "it", repr(side)[:40])
+        before = self.correlation.prior
+        seen = np.flatnonzero(before.support)
+        laws = exact.as_fractions(self.correlation.channel.matrix)
+        laws = laws / laws.sum(axis=1)[:, None]
+        if radius is not None:
+            ends = laws_near(laws[seen], radius)
+        elif factor is not None:
+            ends = laws_within(laws[seen], factor)
+        else:
+            bounds = [entries(one, name, 2, lambda i: f"row {i}") for one, name in ((low, "low"), (high, "high"))]
+            for one, name in zip(bounds, ("low", "high"), strict=True):
+                if one.shape != laws.shape:
+                    raise DivulgeError.of(name, f"have shape {laws.shape}", "its shape", str(one.shape))
+            ends = laws_between(*(exact.as_fractions(one)[seen] for one in bounds))
+        shares = exact.as_fractions(before.probabilities)[seen]
+        through = exact.as_fractions(self.release.channel.matrix)
+        return worst_ratio((shares / sum(shares)).tolist(), through, ends, side)
 
     def gain(self, about: Any) -> Gain:
         """Return the gain about X that stands for one about Z: G(w, x) = sum_z P(z | x) g(w, z).

@@ -63,6 +63,7 @@ def shield(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[st
         "plain": _tells(source, [options["column"]], options["protect"]),
         "rise": times(told["guarantees"]["pml"]), "fall": times(told["guarantees"]["pmc"]),
         "off": [{"radius": 100 * float(Fraction(one["radius"])), "times": times(one["pml"])} for one in told["off"]],
+        "within": [{"factor": float(Fraction(one["factor"])), "times": times(one["pml"])} for one in told["within"]],
         "always": times(told["always"]), "ruled_out": math.isinf(float(told["always"])),
         "stays": level["stays"], "values": level["values"],
     }  # fmt: skip

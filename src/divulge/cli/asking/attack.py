@@ -18,6 +18,8 @@ from divulge.cli.common import (
 )
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel, read_prior
+from divulge.model.shown import number as as_text
+from divulge.model.shown import promised
 
 _MOST_NUMBERS = 10**7
 """Gains that are printed as JSON: 200 MB of text."""
@@ -41,6 +43,18 @@ CorrelationOption = Annotated[
         "--dalenius", metavar="CHANNEL", help="About something else, with --prior, that becomes the secret like this."
     ),
 ]
+OffOption = Annotated[
+    str | None,
+    typer.Option(
+        "--off", metavar="D", help="With --dalenius: that channel may be off, in total variation of each row."
+    ),
+]
+FactorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--factor", metavar="F", help="With --dalenius: each of its entries may be so many times too large or small."
+    ),
+]
 CaseOption = Annotated[
     Literal["average", "max"], typer.Option("--case", help="Judged on average over outcomes, or at the best one.")
 ]
@@ -57,6 +71,8 @@ def command(
     case: CaseOption = "average",
     worst_prior: WorstPriorOption = False,
     dalenius: CorrelationOption = None,
+    off: OffOption = None,
+    factor: FactorOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -72,6 +88,8 @@ def command(
     mechanism = read_channel(channel)
     wanted = {"--gain": gain, "--tries": tries, "--within": within, "--distance": distance or None}
     chosen = [name for name, value in wanted.items() if value is not None]
+    if dalenius is None and (off is not None or factor is not None):
+        raise DivulgeError("--off and --factor are about how wrong a channel is. Hint: --dalenius CHANNEL.")
     if len(chosen) > 1:
         raise DivulgeError.of("attack", "have one aim", "what was asked for", " and ".join(chosen))
     if dalenius is not None:
@@ -80,7 +98,8 @@ def command(
                 "--dalenius", "come without an aim", "it", f"given with {(*chosen, '--worst-prior')[0]}"
             )
         correlation = read_channel(dalenius)
-        _show_dalenius(about(Joint(read_prior(_needed(prior), correlation), correlation), mechanism), unit, as_json)
+        found = about(Joint(read_prior(_needed(prior), correlation), correlation), mechanism)
+        _show_dalenius(found, {"radius": off, "factor": factor}, as_json)
         return
     if worst_prior:
         if not chosen:
@@ -197,18 +216,34 @@ def _show_worst_prior(mechanism: Any, gain: Any, case: Any, unit: Any, as_json: 
     say(repr(found))
 
 
-def _show_dalenius(found: Any, unit: Any, as_json: bool) -> None:
-    """Print what the release says about something that the secret is correlated with."""
+def _show_dalenius(found: Any, wrong: dict[str, str | None], as_json: bool) -> None:
+    """Print what the release says about something that the secret is correlated with, also if the channel is wrong."""
     told = {
         "lift": found.lift,
         "lift_of_correlation": found.lift_of_correlation,
         "lift_of_release": found.lift_of_release,
         "bound": found.bound,
     }
+    text = repr(found)
+    for name, size in wrong.items():
+        if size is not None:
+            lift, inverse = (found.if_wrong(side, **{name: size}) for side in ("pml", "pmc"))
+            told |= {f"lift_if_off_by_{name}": lift, f"inverse_lift_if_off_by_{name}": inverse}
+            what = "off by" if name == "radius" else "within a factor of"
+            text += (
+                f"\nif the correlation is {what} {size}: belief rises at most {_most(lift)} times, "
+                f"falls at most {_most(inverse)} times"
+            )
     if as_json:
         emit({**told, **_exact(**told)})
         return
-    say(repr(found))
+    say(text)
+
+
+def _most(ratio: Any) -> str:
+    """Return a ratio as it is while short, else rounded up."""
+    text = as_text(ratio)
+    return text if "/" in text or text == "inf" else promised(ratio)
 
 
 def _exact(**values: Any) -> dict[str, Any]:

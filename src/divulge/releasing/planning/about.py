@@ -11,6 +11,9 @@ from divulge.model.shown import at_most, promised
 RADII = ("1/100", "1/10")
 """How far the law of the protected variable may be off, in total variation, where it is told what that costs."""
 
+FACTORS = ("11/10",)
+"""How many times as large or small each probability of that law may be, where it is told what that costs."""
+
 
 def sentences(found: Mapping[str, Any], names: str) -> tuple[str, ...]:
     """Return what everybody has to know of a release that protects another variable."""
@@ -18,7 +21,11 @@ def sentences(found: Mapping[str, Any], names: str) -> tuple[str, ...]:
     levels = ", ".join(f"{kind} {promised(found['guarantees'][kind])}" for kind in ("pml", "pmc"))
     factor = at_most(np.exp(found["guarantees"]["pml"]))
     law = "counted from this table: the mechanism tells of it" if found["counted"] else "given, and not of this table"
-    worse = "; ".join(f"pml {promised(one['pml'])} where it is off by {one['radius']}" for one in found["off"])
+    worse = "; ".join([
+        *(f"pml {promised(one['pml'])} where it is off by {one['radius']}" for one in found["off"]),
+        *(f"pml {promised(one['pml'])} and pmc {promised(one['pmc'])} where each probability is within a factor of "
+          f"{one['factor']}" for one in found.get("within", ())),
+    ])  # fmt: skip
     always = "without a bound" if found["always"] == "inf" else f"pml {promised(found['always'])} at most"
     return (
         f"The guarantee is about {what}, not about {names}: no value of it becomes more than {factor} times as likely "
@@ -36,3 +43,7 @@ def bounds(found: Mapping[str, Any]) -> Iterator[tuple[str, float, float]]:
     for less, more in pairwise(map(float, steps)):
         yield "pml of what is protected", less, more
     yield "pmc of what is protected", float(found["guarantees"]["pmc"]), always
+    for one in found.get("within", ()):
+        for kind in ("pml", "pmc"):
+            yield f"{kind} of what is protected", float(found["guarantees"][kind]), float(one[kind])
+            yield f"{kind} of what is protected", float(one[kind]), always

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.adversaries.correlated import dalenius
 from divulge.designing.design import design
 from divulge.designing.protecting.law import as_protected, joint_of
-from divulge.designing.protecting.wrong import worst_lift
 from divulge.errors import DivulgeError
 from divulge.files import read_channel
 from divulge.guarantees.guarantee import Guarantee
@@ -23,7 +23,7 @@ from divulge.model.mechanisms import resample
 from divulge.model.prior import Prior
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import contingency
-from divulge.releasing.planning.about import RADII
+from divulge.releasing.planning.about import FACTORS, RADII
 from divulge.releasing.planning.assumed import Assumed, assumption
 from divulge.releasing.planning.naming import set_labels, str_of, untrue
 from divulge.releasing.planning.purposes import PURPOSES
@@ -171,21 +171,39 @@ def require(kept: tuple[Guarantee, ...], prior: Prior, given: Channel, whole: In
 def about(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed, given: Channel, whole: IntegerChannel) -> Any:
     """Return what the mechanism says of what is protected, for the receipt; all levels rounded up.
 
-    Where the law is wrong, each P(x | s) by a total variation, `off` has the pml; `always` whatever the law is.
+    Where the law is wrong, each P(x | s) by a total variation, `off` has the pml; where each of its probabilities is
+    within a factor, `within` has pml and pmc; `always` whatever the law is.
     """
     prior = assumed.prior
     assert prior is not None
-    joint = joint_of(prior, given, aligned(whole, prior))
-    off = {radius: worst_lift(prior, given, aligned(whole, prior), radius) for radius in RADII}
+    mechanism = aligned(whole, prior)
+    joint, told = joint_of(prior, given, mechanism), dalenius(_law_of(prior, given), mechanism)
     return {
         "variable": choice.protect if isinstance(choice.protect, str) else None,
         "counted": assumed.source == "counted",
         "values": [str_of(s) for s in joint.secrets],
         "asked": [one.text() for one in kept],
         "guarantees": {"pml": _level(PML.of(joint)), "pmc": _level(PMC.of(joint))},
-        "off": [{"radius": radius, "pml": _level(PML(_up(lift)))} for radius, lift in off.items()],
+        "off": [{"radius": radius, "pml": _level(PML(_up(told.if_wrong(radius=radius))))} for radius in RADII],
+        "within": [
+            {
+                "factor": factor,
+                "pml": _level(PML(_up(told.if_wrong(factor=factor)))),
+                "pmc": _level(PMC(_up(told.if_wrong("pmc", factor=factor)))),
+            }
+            for factor in FACTORS
+        ],
         "always": _level(LDP.of(whole.exact)),
     }
+
+
+def _law_of(prior: Prior, given: Channel) -> Joint:
+    """Return the joint of what is protected and the data, the data in the order of the prior."""
+    both = (exact.as_fractions(prior.probabilities)[:, None] * exact.as_fractions(given.matrix)).T
+    seen = np.flatnonzero(both.sum(axis=1))
+    shares, names = both[seen].sum(axis=1), [given.outcomes[s] for s in seen.tolist()]
+    laws = Channel(both[seen] / shares[:, None], names, prior.secrets)
+    return Joint(Prior(shares / sum(shares), names), laws)
 
 
 def _up(lift: Any) -> float:

@@ -125,6 +125,9 @@ def _refuse_about(receipt: Any) -> None:
     radii = tuple(one["radius"] for one in found["off"])
     if radii != about.RADII:
         raise contradiction("how far the law is off", ", ".join(radii), ", ".join(about.RADII))
+    factors = tuple(one["factor"] for one in found.get("within", ()))
+    if factors not in ((), about.FACTORS):
+        raise contradiction("how far the law is off", ", ".join(factors), ", ".join(about.FACTORS))
     for asked in map(parse, found["asked"]):
         _refuse_broken(asked, found["guarantees"])
     if not set(about.sentences(found, ", ".join(map(repr, only.columns)))) <= set(receipt.warnings):

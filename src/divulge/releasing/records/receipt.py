@@ -41,7 +41,8 @@ RECEIPT: Form = {
     "answers?": {"from": ("list", "table", "any"), "other?": [str],
                  "bought?": {"epsilon": level, "delta": level}, "taken?": bool},
     "about?": (None, {"variable": (None, str), "counted": bool, "values": [str], "asked": [str],
-                      "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}], "always": level}),
+                      "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}],
+                      "within?": [{"factor": str, "pml": level, "pmc": level}], "always": level}),
     "chain?": (None, FOLLOWING), "coarsened?": {"*": whole},
     "guarantees": {"ldp": level, "*": level}, "mechanisms": Some((MECHANISM, ORACLE, PLACED)),
 }  # fmt: skip
@@ -92,7 +93,8 @@ class Receipt(Record):
     about : dict or None
         Of another variable that is protected: "variable", its column; "counted", whether the law of both is from this
         table; "values"; "asked"; "guarantees" {"pml", "pmc"} in nats, rounded up; "off" [{"radius", "pml"}] where each
-        P(x | s) is wrong by a total variation; "always" whatever the law is.
+        P(x | s) is wrong by a total variation; "within" [{"factor", "pml", "pmc"}] where each of its probabilities is
+        within a factor; "always" whatever the law is.
     chain : Following or None
         How one row of a person follows another, by a public model.
     coarsened : {column: level} or None
