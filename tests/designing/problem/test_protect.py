@@ -315,6 +315,28 @@ def test_columns_that_are_nearly_alike_leave_a_mixture(monkeypatch: pytest.Monke
     assert listed.utility <= found.bound
 
 
+@pytest.mark.parametrize("listed", [True, False], ids=["extreme columns", "column generation"])
+@pytest.mark.parametrize(
+    ("rare", "asked", "utility"),
+    [(1e-17, "pml=0.3", "mutual-information"), (1e-9, "pmc=0.4", "le-cam"), (1e-12, "ldp=0.5", "hellinger")],
+)
+def test_values_that_hardly_ever_occur_leave_no_gap(
+    rare: float, asked: str, utility: str, listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A price of them that is off by what the solver may miss is no price of 1 / P_x; it left half of the bound."""
+    monkeypatch.setattr(mixture, "_LARGEST", 12 if listed else 0)
+    joint = np.random.default_rng(5).dirichlet(np.ones(14)).reshape(2, 7)
+    without = dv.design(*split(joint[:, 2:] / joint[:, 2:].sum())[:1], asked, utility=utility,
+                        protect=split(joint[:, 2:])[1])  # fmt: skip
+    joint[:, :2] *= rare
+    p, given = split(joint / joint.sum())
+    found = dv.design(p, asked, utility=utility, protect=given)
+    assert found.bound - found.unrounded <= 5e-7 * found.bound
+    assert found.utility == pytest.approx(without.utility, rel=1e-5)
+    assert found.bound >= without.utility * (1 - 1e-6)
+    assert all(g.holds_for(found.protected[0]) for g in found.guarantees)
+
+
 def test_lifts_of_values_that_hardly_ever_occur_leave_a_mixture() -> None:
     columns = np.array([[1.0, 1.0], [1e17, 0.0], [0.0, 1.0]])
     weights, dual = mixture.master(np.array([0.0, 5e17, 1.0]), columns, np.ones((3, 1)), limits_of((dv.PML(1),)))

@@ -55,6 +55,8 @@ _PASSES = 4
 """Times that ranges are narrowed at a node. A heuristic: the first pass does most."""
 _NARROWER = 0.8
 """How much smaller the ranges must be for another pass. A heuristic."""
+_RARE, _MISSED = 1e-6, 1e-9
+"""Prices of x below the one probability are raised by the other share of all of them: ten times what HiGHS may miss."""
 _ENOUGH = 1e-7
 """The relative gap that ends the search: each further digit takes ever more nodes of branch and bound."""
 
@@ -128,8 +130,10 @@ def _listed(law: Law, utility: SubConvex, columns: np.ndarray, tops: np.ndarray)
     weights, dual = master(values, columns, tops, limits)
     paid = columns @ dual.rows + tops @ dual.capacity
     sizes = columns @ np.abs(dual.rows) + tops @ dual.capacity
-    excess = (values + off - paid + (len(p) + 16) * _UNIT * sizes) / (columns @ p)
-    bound = dual.value(limits) + max(float(excess.max()), 0.0)
+    excess = values + off - paid + (len(p) + 16) * _UNIT * sizes
+    # what is added to the price of every x covers all, in proportion to P_x or alike: of P_x much less is known
+    added = min(float((excess / (columns @ p)).max()), len(p) * float(excess.max()) * (1 + 2.0**-40))
+    bound = dual.value(limits) + max(added, 0.0)
     return Blend(_channel(weights, columns), bound, LISTED)
 
 
@@ -271,6 +275,7 @@ class Search:
             values, rounds = self.utility.at(p, columns), rounds + 1
             try:
                 weights, dual = master(values, columns, law.tops(columns), limits)
+                dual = self._covered(dual)
             except DivulgeError:
                 break  # what was found before is a channel all the same
             channel, best = _channel(weights, columns), float(weights @ values)
@@ -293,6 +298,12 @@ class Search:
         if dual is not None and not priced:
             bound = min(bound, dual.value(limits) + self._priced(dual, self._enough(dual)))
         return Blend(channel, bound, SEARCHED)
+
+    def _covered(self, dual: Dual) -> Dual:
+        """Return a dual whose prices of rare x are above what the solver may miss: a little of 1/P_x is much."""
+        return Dual(
+            dual.rows + np.where(self.p < _RARE, _MISSED * float(np.abs(dual.rows).sum()), 0.0), dual.capacity
+        )
 
     def _enough(self, dual: Dual) -> float:
         return _ENOUGH * max(float(dual.rows.sum()), 1e-12)
