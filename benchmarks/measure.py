@@ -45,7 +45,7 @@ def whole_profile(n: int) -> Row:
     ours = best(lambda: dv.profile(dv.Joint(prior, channel)).capacity)
     one_pass = best(lambda: channel.matrix.max(axis=0).sum())
     tracemalloc.start()
-    dv.profile(dv.Joint(prior, channel)).capacity
+    _ = dv.profile(dv.Joint(prior, channel)).capacity
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     share = 100 * peak / channel.matrix.nbytes

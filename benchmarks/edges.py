@@ -1,0 +1,125 @@
+"""One call on a small mechanism, and single questions that took long: least processor time of some runs.
+
+    python benchmarks/edges.py
+
+Calls are on a channel of 3 x 3, in turns with the formula of max pml in NumPy; everything else runs once, after its
+libraries were loaded.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+import divulge as dv
+
+ROUNDS = 30
+
+
+def calls() -> dict[str, Callable[[], Any]]:
+    """Return what is asked of one small mechanism."""
+    rng = np.random.default_rng(0)
+    matrix, weights = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3))
+    joint = dv.Joint(weights, matrix)
+    return {
+        "max pml by its formula in NumPy": lambda: np.log((matrix.max(axis=0) / (weights @ matrix)).max()),
+        "`dv.pml(joint).max()`": lambda: dv.pml(joint).max(),
+        "`dv.pml((prior, matrix)).max()`, of arrays": lambda: dv.pml((weights, matrix)).max(),
+        "`dv.profile(joint)`": lambda: dv.profile(joint),
+        "`dv.profile(joint).capacity`": lambda: dv.profile(joint).capacity,
+        "`dv.PML(1.0).holds_for(joint)`": lambda: dv.PML(1.0).holds_for(joint),
+        "`dv.ADP(0.5, 1e-5).implies(dv.ADP, delta=1e-6)`": lambda: dv.ADP(0.5, 1e-5).implies(dv.ADP, delta=1e-6),
+        "`dv.guarantees.GDP(0.5).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.GDP(0.5).implies(
+            dv.ADP, delta=1e-6
+        ),
+    }
+
+
+def stacks() -> dict[str, Callable[[], Any]]:
+    """Return max pml of 10,000 channels of 10 x 10, by the formula and by a stack."""
+    rng = np.random.default_rng(0)
+    c, p = rng.dirichlet(np.ones(10), (10_000, 10)), rng.dirichlet(np.ones(10), 10_000)
+    return {
+        "10,000 channels of 10 x 10 by the formula in NumPy": lambda: np.log(
+            c.max(axis=1) / np.einsum("bn,bnm->bm", p, c)
+        ).max(axis=1),
+        "the same by `Stack(c, p).pml().max(axis=1)`": lambda: dv.measures.Stack(c, p).pml().max(axis=1),
+    }
+
+
+def questions() -> dict[str, Callable[[], Any]]:
+    """Return single questions about losses and noise."""
+    d = dv.dp
+
+    def moved(law: Any) -> Any:
+        return d.DistributionPair(law(loc=0), law(loc=1))
+
+    def noise(name: str) -> Any:
+        return dv.NoiseMechanism(name, "uniform(0, 1)")
+
+    several = [(d.GaussianMechanism(20.0), 100), (d.LaplaceMechanism(30.0), 100)]
+    rare = (d.PoissonSampled(d.GaussianMechanism(0.4), 1e-9), 1_000_000)
+    return {
+        "trade-off function of 100 Gaussian and 100 Laplace releases": lambda: d.trade_off(d.compose(*several)),
+        "`gaussian_dp` of a pair of logistic densities": lambda: d.gaussian_dp(moved(stats.logistic)),
+        "`gaussian_dp` of a pair of Cauchy densities": lambda: d.gaussian_dp(moved(stats.cauchy)),
+        "`mean_concentrated` of the logistic pair": lambda: d.mean_concentrated(moved(stats.logistic)),
+        "`mean_concentrated` of the Cauchy pair": lambda: d.mean_concentrated(moved(stats.cauchy)),
+        "discrete Gaussian, sigma 5,000, 1,000 times": lambda: d.compose(
+            (d.DiscreteGaussianMechanism(5000.0), 1000)
+        ).epsilon(1e-6),
+        "sampled Gaussian, sigma 0.4, rate 1e-9, a million times, delta 1e-20": lambda: d.compose(rare).epsilon(1e-20),
+        "ten releases of a pair of skew normals": lambda: d.compose(
+            (moved(lambda loc: stats.skewnorm(4, loc=loc)), 10)
+        ).epsilon(1e-6),
+        "tail of pml under `skewnorm(4)`, of a uniform secret": lambda: noise("skewnorm(4)").tail(0.3),
+        "tail of pml under `exponnorm(1.5)`, of a uniform secret": lambda: noise("exponnorm(1.5)").tail(0.3),
+        "tail of pml under `norminvgauss(1, 0.5)`, of a uniform secret": lambda: noise("norminvgauss(1, 0.5)").tail(
+            0.3
+        ),
+        "intervals by betting for 100 values, 20,000 rows": betting,
+    }
+
+
+def betting() -> Any:
+    """Return the frequencies behind rows that went through a channel of 100 values whose inverse takes many values."""
+    rng, places = np.random.default_rng(0), np.arange(100)
+    weights = np.exp(-np.abs(np.subtract.outer(places, places)) / 2)
+    channel = dv.Channel(weights / weights.sum(axis=1, keepdims=True))
+    released = [int(rng.choice(100, p=channel.floats[x])) for x in rng.choice(100, 20_000)]
+    return dv.estimate_frequencies({"v": released}, channel, column="v")
+
+
+def seconds(call: Callable[[], Any], times: int) -> float:
+    """Return the processor time of a call, on average over so many."""
+    start = time.process_time()
+    for _ in range(times):
+        call()
+    return (time.process_time() - start) / times
+
+
+def in_turns(tasks: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Return the least processor time of each, all in turns, in laps of at least about two milliseconds."""
+    for task in tasks.values():
+        task()  # libraries are loaded
+    times = {name: max(1, int(2e-3 / max(seconds(task, 5), 1e-6))) for name, task in tasks.items()}
+    laps = [{name: seconds(task, times[name]) for name, task in tasks.items()} for _ in range(rounds)]
+    return {name: min(lap[name] for lap in laps) for name in tasks}
+
+
+def main() -> None:
+    """Print both tables as Markdown."""
+    print("| one call | µs |\n|---|---|")
+    for name, taken in in_turns(calls(), ROUNDS).items():
+        print(f"| {name} | {1e6 * taken:,.0f} |", flush=True)
+    for name, taken in in_turns(stacks(), ROUNDS).items():
+        print(f"| {name} | {1e6 * taken:,.0f} |", flush=True)
+    print("\n| question | s |\n|---|---|")
+    for name, task in questions().items():
+        print(f"| {name} | {seconds(task, 1):.2g} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
