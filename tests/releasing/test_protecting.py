@@ -146,6 +146,8 @@ def test_papers_say_it_first_and_come_back(tmp_path: Path) -> None:
     place = tmp_path / "o.receipt.json"
     assert "no value of “s” becomes more than 1.11 times as likely" in " ".join(dv.statement(place).text().split())
     assert "kein Wert von „s“" in " ".join(dv.statement(place, "de").text().split())
+    assert "each share of an answer is at most 1.1 times as large" in " ".join(dv.statement(place).text().split())
+    assert "höchstens 1,1-mal so groß oder so klein" in " ".join(dv.statement(place, "de").text().split())
     for language, own, never in (
         ("en", "The promise of this page is about “s”. None was made about “x_perturbed”.", "No promise was typed"),
         (

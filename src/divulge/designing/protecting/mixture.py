@@ -301,9 +301,7 @@ class Search:
 
     def _covered(self, dual: Dual) -> Dual:
         """Return a dual whose prices of rare x are above what the solver may miss: a little of 1/P_x is much."""
-        return Dual(
-            dual.rows + np.where(self.p < _RARE, _MISSED * float(np.abs(dual.rows).sum()), 0.0), dual.capacity
-        )
+        return Dual(dual.rows + np.where(self.p < _RARE, _MISSED * float(np.abs(dual.rows).sum()), 0.0), dual.capacity)
 
     def _enough(self, dual: Dual) -> float:
         return _ENOUGH * max(float(dual.rows.sum()), 1e-12)

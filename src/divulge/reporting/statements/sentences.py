@@ -31,6 +31,9 @@ SENTENCES: dict[str, str] = {
     "about_off":
         "If among people with one value up to {radius} of 100 have another answer than was taken, the factor is at "
         "most {times}.",
+    "about_within":
+        "If among people with one value each share of an answer is at most {share} times as large, or as small, as was "
+        "taken, the factor is at most {times}.",
     "about_own": "It is not a promise about {columns} itself; what that column tells stands below.",
     "about_beside": "It does not cover what columns that were not changed tell of {what}.",
     "quoted": "“{label}”",

@@ -138,6 +138,10 @@ def about(receipt: Receipt, voice: Voice) -> list[Part]:
     said.append(Para(law))
     if worst["pml"] != "inf":
         said.append(Para(voice.say("about_off", radius=radius, times=factor(worst["pml"]))))
+    for one in found.get("within", ()):
+        if one["pml"] != "inf":
+            share = voice.number(float(Fraction(one["factor"])), 3)
+            said.append(Para(voice.say("about_within", share=share, times=factor(one["pml"]))))
     said.append(Para(voice.say("about_own", columns=columns)))
     return [*said, Para(voice.say("about_beside", what=what))] if receipt.untouched else said
 
