@@ -22,6 +22,7 @@ import pyarrow.csv as csv
 import pytest
 from app.visits import serving
 from browser import browser
+from reporting.column import same_in_german
 from reporting.reading import Reader
 from typer.testing import CliRunner
 
@@ -63,6 +64,34 @@ def drawn_by(receipt: dv.Receipt) -> Any:
     only = receipt.mechanisms[0]
     assert isinstance(only, Mechanism)
     return only.channel
+
+
+def in_both(page: Any, also: str = "main") -> str:
+    """Return what a page says, once its sentences and tables have the same numbers in German, with decimal commas."""
+    english, german = in_language(page, "en", also), in_language(page, "de", also)
+    said, told = (set(NUMBER.findall(TYPED.sub("", one))) for one in (english, german))
+    assert said == {one.translate(str.maketrans(".,", ",.")) for one in told}, (english, german)
+    in_language(page, "en", also)
+    return str(page.locator(also).inner_text())
+
+
+def in_language(page: Any, language: str, also: str) -> str:
+    """Return the sentences and tables of a page in a language, once all its parts are there; pictures aside."""
+    from playwright.sync_api import expect
+
+    if page.locator(f"html[lang={language}]").count() == 0:
+        page.locator(f"button[name=language][value={language}]").click()
+        page.locator(f"html[lang={language}]").wait_for(state="attached")
+    expect(page.locator("main [role=status]")).to_have_count(0, timeout=60_000)
+    return "\n".join(page.locator(f"{also} :is(p, li, th, td, h1, h2, h3)").all_inner_texts())
+
+
+NUMBER = re.compile(r"\d[\d.,]*(?<![.,])")
+TYPED = re.compile(
+    r"divulge release [^\n]*|\b[a-z-]+=[\d.:]+|\d+\.\d+\.\d{4}|\d{4}-\d\d-\d\d|"
+    r"[\w.]+\.(csv|json|html|txt|md|py|ipynb|zip)"
+)
+"""What a command reads, and names of files."""
 
 
 class Attacker:
@@ -145,10 +174,10 @@ def test_every_number_holds_against_who_reads_everything(
         page.get_by_role("button", name="Next: how").click()
         page.locator("#after").wait_for()  # what protection costs
         page.get_by_role("columnheader", name="rows that stay true").wait_for()
-        how = page.locator("main").inner_text()
+        how = in_both(page)
         page.get_by_role("button", name="Next: preview").click()
         page.get_by_role("columnheader", name="one simulated estimate").wait_for()
-        preview = page.locator("main").inner_text()
+        preview = in_both(page)
         page.get_by_role("link", name="Next: release").click()
         page.locator("input[name=keep][value=plz]").check()
         page.locator("input[name=budget]").fill("30")
@@ -156,10 +185,10 @@ def test_every_number_holds_against_who_reads_everything(
         page.get_by_text("With all 4 releases").wait_for()
         page.get_by_text("budget=").first.wait_for(state="attached")
         seen.looks_right("release")
-        before = " ".join(page.locator("#asked").inner_text().split())
+        before = " ".join(in_both(page, "#asked").split())
         page.get_by_role("button", name="Publish now").click()
         page.get_by_text("Files for the public").wait_for()
-        done = " ".join(page.locator("main").inner_text().split())
+        done = " ".join(in_both(page).split())
         page.locator("details.over summary").click()  # which says what goes, before anything does
         page.get_by_text("The files of this visit go with it").wait_for()
         papers: dict[str, Path] = {}
@@ -193,6 +222,7 @@ def test_every_number_holds_against_who_reads_everything(
     _beside(before, attacker, meant, together)
     _beside(done, attacker, meant, together, _BESIDE_DONE)
     _statement(papers["statement.txt"].read_text(), attacker, receipt)
+    same_in_german(receipt)
     _receipt(receipt, earlier, papers["table"], attacker)
     _same_by_command_and_program(shell, papers, path, tmp_path, monkeypatch)
 

@@ -209,8 +209,8 @@ def test_an_approximate_publication_beside_a_release_has_a_number_by_both_doors(
     assert receipt.together is not None
     both = dv.guarantees.ADP(receipt.together["guarantees"]["adp"], receipt.together["guarantees"]["delta"])
     assert told["usual_all"] == dv.guarantees.posterior_bounds(both, 0.01).usual(0.001)
-    assert done["together"] == dv.statement(receipt).together
-    assert "odds by 4.49 times, with a slack" in done["together"]
+    assert done["together"]["en"] == dv.statement(receipt).together
+    assert "odds by 4.49 times, with a slack" in done["together"]["en"]
 
 
 def test_statistics_too_are_shown_with_all_on_record_before_the_click(visits: Path, tmp_path: Path) -> None:

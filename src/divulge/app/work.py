@@ -21,7 +21,7 @@ from divulge.files.opening import replacing
 from divulge.files.tables.glance import glance
 from divulge.files.tables.tidying import spellings
 from divulge.files.tables.values import values_of
-from divulge.model.shown import at_most, named
+from divulge.model.shown import at_least, at_most, named
 from divulge.protocols.choice import fitted
 from divulge.protocols.information import most_information
 from divulge.publishing.publication import ready, task, without_noise
@@ -42,7 +42,7 @@ from divulge.releasing.reports.drawing import MOST_BITS
 from divulge.releasing.request import Request, run
 from divulge.reporting.statements.placed import APART, MOST_QUARTERS, PlaceFacts
 from divulge.reporting.statements.reported import CANDIDATES, ReportFacts
-from divulge.reporting.statements.voice import Voice
+from divulge.reporting.statements.voice import Voice, languages
 from divulge.tables.assess import readable
 from divulge.tables.columns import people_of, risks_of_people
 
@@ -257,8 +257,10 @@ def release(progress: Progress, path: str, folder: str, asked: Request) -> dict[
         files = {"archive": out.with_suffix(".zip"), **files}
     papers = {kind: str(file) for kind, file in files.items()}
     done = getattr(done, "perturbed", None) or done  # of a coarser table whose answers were drawn
-    column = isinstance(done, Receipt)
-    together = _together(done, asked.language) if column else dv.statement(done, asked.language).together
+    together = {
+        language: _together(done, language) if isinstance(done, Receipt) else dv.statement(done, language).together
+        for language in languages()
+    }
     return {"papers": papers, "together": together, "notes": list(dict.fromkeys(notes))}
 
 
@@ -270,13 +272,14 @@ def _together(done: Receipt, language: str) -> str:
     if math.isinf(spent["guarantees"]["ldp"]):
         return dv.statement(done, language).together
     bounds = dv.guarantees.posterior_bounds(dv.LDP(spent["guarantees"]["ldp"]), "1/100")
-    if language == "en":
-        return f"With what was released of this column before, {spent['releases']} releases in all: {bounds.words}."
-    most = Voice(language).numeral(at_most(100 * bounds.upper))
-    return filled(language, _TOGETHER, spent["releases"], most)
+    most, least = map(Voice(language).numeral, (at_most(100 * bounds.upper), at_least(100 * bounds.lower)))
+    return filled(language, _TOGETHER, spent["releases"], most, least)
 
 
-_TOGETHER = "With what was released of this column before, {1} releases in all: 1 in 100 becomes at most {2} in 100."
+_TOGETHER = (
+    "With what was released of this column before, {1} releases in all: before 1 in 100, after at most {2} and at "
+    "least {3} in 100."
+)
 
 
 def coarsen(progress: Progress, path: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -141,17 +141,17 @@ def printed(asked: Request) -> dict[str, str]:
     return {"command": asked.command(), "script": asked.program()}
 
 
-def named(session: Session, asked: Request) -> str:
+def named(session: Session, asked: Request, language: str) -> str:
     """Return what goes out, in words."""
     known = session.choices
     if asked.action == "publish":
-        return filled(session.language, "statistics of {1}", known["data"]["name"])
+        return filled(language, "statistics of {1}", known["data"]["name"])
     if asked.action == "generalize":
         sentence = "{1}, with coarser known columns, “{2}” perturbed" if coarse.current(session)["drawn"] else _COARSER
-        return filled(session.language, sentence, known["data"]["name"], known["secret"])
+        return filled(language, sentence, known["data"]["name"], known["secret"])
     keep: tuple[str, ...] = getattr(asked, "keep", None) or ()
     sentence = "“{1}” of {2}, perturbed, beside {3}" if keep else "“{1}” of {2}, perturbed, and no other column"
-    return filled(session.language, sentence, ", ".join(perturbed(session)), known["data"]["name"], ", ".join(keep))
+    return filled(language, sentence, ", ".join(perturbed(session)), known["data"]["name"], ", ".join(keep))
 
 
 _COARSER = "{1}, with coarser known columns"

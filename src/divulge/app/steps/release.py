@@ -12,6 +12,7 @@ from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.steps import asked, coarse, programs, protect, table
 from divulge.app.steps.preview import ready
 from divulge.releasing.column import Release
+from divulge.reporting.statements.voice import languages
 
 PUBLIC = {
     "archive": "all of these in one file",
@@ -84,7 +85,7 @@ def _work(pages: Any, session: Any, form: asked.Form) -> dict[str, Any]:
     printed = asked.printed(made)
     arguments = {"path": known["data"]["path"], "folder": str(out), "asked": made}
     return {"arguments": arguments, "form": form, "shown": _shown(session), "printed": printed,
-            "what": asked.named(session, made)}  # fmt: skip
+            "what": {language: asked.named(session, made, language) for language in languages()}}  # fmt: skip
 
 
 def answer(pages: Any, request: Any) -> Any:
