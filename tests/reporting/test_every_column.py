@@ -213,6 +213,14 @@ def test_two_columns_are_told_together() -> None:
     same_in_german(receipt)
 
 
+def moved(shares: np.ndarray, factor: float, gain: np.ndarray) -> np.ndarray:
+    """Return the shares, each between itself by and times a factor, under which the mean of a gain is largest."""
+    found = shares / factor
+    for i in np.argsort(-gain):
+        found[i] += min(shares[i] * factor - found[i], 1 - found.sum())
+    return found
+
+
 def test_another_column_is_protected() -> None:
     """What a column says of another one, by the counts of both; and where some people have another answer."""
     receipt = released(guarantee="pml=0.3", protect="town", values=None)
@@ -240,7 +248,20 @@ def test_another_column_is_protected() -> None:
         assert worst <= times * (1 + 1e-9)
         assert times < 1.05 * worst
 
+    def shares(share: float, times: float) -> None:
+        """Of people with each value shares are off by a factor: towards answers that tell most, or least."""
+        worst = 0.0
+        for y in range(len(column.outcomes)):
+            ends = [[moved(shared, share, sign * column.law[:, y]) @ column.law[:, y] for sign in (1, -1)]
+                    for shared in given]  # fmt: skip
+            for x in range(2):
+                likely = np.array([high if town == x else low for town, (high, low) in enumerate(ends)])
+                worst = max(worst, likely[x] / (towns @ likely))
+        assert worst <= times * (1 + 1e-9)
+        assert times < 1.02 * worst
+
     more: dict[str, Check] = {
+        "at most # times as large, or as small, as was taken, the factor is at most #.": shares,
         "becomes more than # times as likely to somebody who knows how frequent values are.": rise,
         "No value of it becomes less likely by a factor of more than # times.": lambda _: None,
         "less likely by a factor of more than #.": lambda times: factor(times, float(1 / lifts(seen).min())),
