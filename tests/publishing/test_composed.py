@@ -150,6 +150,20 @@ def test_noise_too_wide_for_its_law_goes_by_that_on_real_numbers(
     assert by_law <= near <= by_law * 1.02
 
 
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
+def test_squares_beyond_the_whole_numbers_of_doubles_have_noise(family: str) -> None:
+    """Numbers to a billion: their squares move by 2.5e17. The normal law says how much of delta is used."""
+    queries = plan_of([dv.Variance("v", (0, 10**9))], {}, ["v"], Unit()).queries
+    found = calibrated(queries, Unit(), [dv.ADP(1.0, 1e-6)], None, family, "equal")
+    moved = [(query.changes(Unit()), noise.scale) for query, noise in zip(queries, found.noises, strict=True)]
+    assert max(scale for _, scale in moved) > 2.0**53
+    if family == "laplace":
+        assert sum(l1 / scale for (l1, _), scale in moved) < 1.05
+        return
+    mu = math.sqrt(sum(l2 / scale**2 for (_, l2), scale in moved))
+    assert 0.99e-6 < ndtr(mu / 2 - 1 / mu) - math.e * ndtr(-mu / 2 - 1 / mu) <= 1e-6
+
+
 def test_several_groupings_cover_every_change_of_a_record() -> None:
     unit = Unit()
     asked = [dv.Mean("v", (0, 3), by=by) for by in ("g", ("g", "h"))]

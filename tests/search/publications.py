@@ -38,6 +38,7 @@ STATISTICS: dict[str, list[Any]] = {
     "shares": [dv.Proportion("ill", "yes", **BY)],
     "people": [dv.People("sex")],
     "quantiles": [dv.Quantiles("age", (0, 60), **BY, step=5, probabilities=(0.5,))],
+    "many ways": [dv.Sum("age", (0, 60), by=by) for by in ("sex", "ill", ("sex", "ill"))],
 }
 UNLISTED: dict[str, list[Any]] = {
     "unlisted": [dv.Count("sex")], "named": [dv.Count("sex"), dv.Mean("age", (0, 60), **BY)],
@@ -52,24 +53,33 @@ CHOSEN: dict[str, list[Any]] = {
 FILLED: dict[str, list[Any]] = {
     "filled": [dv.Mean("age", (0, 60), **BY), dv.Mean("age", (0, 60)), dv.Variance("age", (0, 60))],
     "cut": [dv.Sum("age", (0, 30))],
+    "numbers": [dv.Sum("age", (0, 60))],
 }  # fmt: skip
-"""Statistics in which a missing number counts as one, which the last row has; and numbers beyond their bounds."""
+"""Statistics in which a missing number counts as one, which the last row has; numbers beyond their bounds; and how many
+rows have a number, which the last one has not."""
 
 FAR = 3_000
 """The number of the last row where bounds are chosen; all others are 20."""
 
 DELTA = 0.01
 APPROXIMATE = f"adp=1:{DELTA}"
+CONCENTRATED = "zcdp=0.1"
 OPTIONS: dict[str, dict[str, Any]] = {
     "as it is": {}, "added": {"neighbors": "added"}, "no other": {"no_other": True},
     "persons": {"person": "who", "rows_per_person": 2},
     "groups of persons": {"person": "who", "groups_per_person": 2, "rows_per_group": 2},
     "pml=0.5, lower=0.1": {"guarantee": "pml=0.5", "record_prior": "lower=0.1"},
     APPROXIMATE: {"guarantee": APPROXIMATE, "noise": "gaussian"},
+    CONCENTRATED: {"guarantee": CONCENTRATED, "noise": "gaussian"},
+    "persons with few rows in a group": {"guarantee": APPROXIMATE, "noise": "gaussian", "person": "who",
+                                         "rows_per_person": 3, "rows_per_group": 2},
     "raised and agreeing": {"non_negative": True, "consistent": True, "whole": True},
 }  # fmt: skip
 OF_CHOSEN = ("as it is", "added", "persons", APPROXIMATE)
 """Options under which bounds are chosen, and missing numbers filled."""
+
+GAUSSIAN = tuple(option for option, how in OPTIONS.items() if how.get("noise") == "gaussian")
+"""Options under which no loss is bounded: what is promised is an epsilon at `DELTA`."""
 
 VALUES = {"sex": ["f", "m"], "ill": ["yes", "no"]}
 CONFIDENCE = 0.999
@@ -170,7 +180,9 @@ def outcomes(
         how |= {"fill": {"age": 10}}
     if kind == "cut":
         how |= {"tell_cut": True}
-    here, there = tables(FAR if kind in CHOSEN else None if kind == "filled" else 60)
+    if kind in ("numbers", "many ways"):
+        how |= {"tell_numbers": True}
+    here, there = tables(FAR if kind in CHOSEN else None if kind in ("filled", "numbers", "many ways") else 60)
     if how.get("neighbors") == "added":
         there = here.slice(0, ROWS - 1)
     found: list[np.ndarray] = []
@@ -181,7 +193,7 @@ def outcomes(
         )
         made = ready(task(request), table, "local")
         promised = described(made, None)
-        loss = promised.guarantees["adp"]["epsilon"] if option == APPROXIMATE else promised.loss
+        loss = promised.loss if option not in GAUSSIAN else _epsilon(promised.guarantees)
         if kind in UNLISTED:
             found.append(np.array(list(unlisted(made, draws))))
             continue
@@ -192,6 +204,13 @@ def outcomes(
         rows = exact.rows if made.task.unit.rows_known else None
         found.append(np.array([seen(one) for one in publish(made, exact.totals, rows, draws)]))
     return found, loss
+
+
+def _epsilon(guarantees: Any) -> float:
+    """Return the epsilon at `DELTA` that is promised, or follows from rho."""
+    if "adp" in guarantees:
+        return float(guarantees["adp"]["epsilon"])
+    return dv.compose(dv.dp.ZcdpRelease(float(guarantees["zcdp"]))).epsilon(DELTA).upper
 
 
 MISSING = -1e9
@@ -213,7 +232,7 @@ def shown(
     first = [_times(x[:half], levels) for x in (here, there)]
     then = [_times(x[half:], levels) for x in (here, there)]
     ways = [(first[::order], then[::order]) for order in (1, -1)]
-    delta = DELTA if option == APPROXIMATE else 0.0
+    delta = DELTA if option in GAUSSIAN else 0.0
     bounds = [_bounds(*chosen, half, delta) for chosen, _ in ways]
     best = int(bounds[1].max() > bounds[0].max())
     place = np.unravel_index(int(bounds[best].argmax()), bounds[best].shape)

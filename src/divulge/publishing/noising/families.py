@@ -261,7 +261,9 @@ class Laplace(Noise):
             return Way(((DiscreteLaplaceMechanism(self.scale, by), 1),))
         if self.scale < _LEAST_SCALE:
             return Way(((AdpRelease(_next(by / self.scale)), 1),))
-        return Way(((LaplaceMechanism(self.scale, by), 1),), _next(1 / self.scale), _MASS_LAPLACE / self.scale)
+        return Way(
+            ((LaplaceMechanism(self.scale, above(Fraction(by))), 1),), _next(1 / self.scale), _MASS_LAPLACE / self.scale
+        )
 
     def choice(self, loss: float) -> Any:
         return AdpRelease(loss)
@@ -388,7 +390,7 @@ class Gaussian(Noise):
             reach = (_FAR * self.scale + by) / square
             spread = math.cosh(min(reach / 2, _HYPERBOLIC)) * math.exp(1 / (8 * square)) / 12  # >= the mean of t^2
             shifts.append(times * by * reach / square * spread)
-        parts = tuple((GaussianMechanism(self.scale, by), times) for by, times in far.items())
+        parts = tuple((GaussianMechanism(self.scale, above(Fraction(by))), times) for by, times in far.items())
         numbers = far.total()
         return Way(parts, math.fsum(shifts) * (1 + 1e-12), _MASS_GAUSSIAN * numbers / square, _OUTSIDE * numbers)
 
