@@ -43,7 +43,7 @@ MEASURE = (
         "src/divulge/measures/average/information.py",
         '''
 
-def normalized_information(joint: Any, unit: Unit = "nats") -> float:
+def normalized_information(joint: JointLike, unit: Unit = "nats") -> float:
     r"""Return I(X; Y) / H(X), the share of the entropy of the secret that is told, 0 where the secret is known.
 
     Parameters
@@ -156,7 +156,7 @@ GAIN = (
     Edit(
         "src/divulge/adversaries/adversary.py",
         '''    @classmethod
-    def avoid(cls, secrets: Any) -> "Gain":
+    def avoid(cls, secrets: LabelsLike) -> "Gain":
         """Return the gain of naming a value that the secret does not have.
 
         Examples

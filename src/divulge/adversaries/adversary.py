@@ -1,8 +1,9 @@
 """Adversaries as small immutable objects: gains, costs, and guessers of a randomized function of the secret."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +23,8 @@ from divulge.adversaries.rules import (
 )
 from divulge.errors import DivulgeError, number_of
 from divulge.model import labels as _labels
-from divulge.model.accepted import PriorLike
+from divulge.model.accepted import LabelsLike, PriorLike
+from divulge.model.arraylike import Matrix, Number
 from divulge.model.convert import as_prior
 from divulge.model.entries import entries, frozen
 from divulge.model.labels import Labels
@@ -55,7 +57,10 @@ class Adversary(Record):
     _payoff: ClassVar[str]
 
     def __init__(
-        self, payoffs: Any, actions: Iterable[Hashable] | None = None, secrets: Iterable[Hashable] | None = None
+        self,
+        payoffs: Matrix | Callable[[Any, Any], Number],
+        actions: Iterable[Hashable] | None = None,
+        secrets: Iterable[Hashable] | None = None,
     ) -> None:
         if callable(payoffs) and not hasattr(payoffs, "__array__"):
             payoffs, actions, secrets = _tabulated(payoffs, actions, secrets, self._payoff)
@@ -97,7 +102,7 @@ class Adversary(Record):
     def _listed(self) -> np.ndarray:
         return np.stack([self.rule.payoff(action) for action in range(len(self.actions or ()))])
 
-    def best_action(self, prior: Any) -> Any:
+    def best_action(self, prior: PriorLike) -> Any:
         """Return the best action under the prior: a label, a tuple of labels (guesses in order), or a number.
 
         Examples
@@ -222,7 +227,7 @@ class Gain(Adversary):
     _payoff = "gain"
 
     @classmethod
-    def identity(cls, secrets: Any) -> "Gain":
+    def identity(cls, secrets: LabelsLike) -> "Gain":
         """Return the gain of guessing the secret in one try. `secrets`: labels, their number, or a Prior.
 
         Examples
@@ -235,7 +240,7 @@ class Gain(Adversary):
         return cls._family("identity", letters, letters, Diagonal(exact.as_fractions([1] * len(letters))))
 
     @classmethod
-    def tries(cls, secrets: Any, k: int) -> "Gain":
+    def tries(cls, secrets: LabelsLike, k: int) -> "Gain":
         """Return the gain of guessing the secret in k tries; its best action is the k likeliest secrets.
 
         Examples
@@ -271,7 +276,7 @@ class Gain(Adversary):
         return cls._family("reciprocal", prior.secrets, prior.secrets, Diagonal(frozen(rewards)))
 
     @classmethod
-    def property(cls, secrets: Any, of: Any) -> "Gain":
+    def property(cls, secrets: LabelsLike, of: Callable[[Any], Hashable] | Mapping[Any, Hashable]) -> "Gain":
         """Return the gain of guessing a property of the secret, a function or mapping `of` from secret to value.
 
         Examples
@@ -284,7 +289,7 @@ class Gain(Adversary):
         return cls._table("property", letters, dict.fromkeys(values.values()), lambda w, x: int(values[x] == w))
 
     @classmethod
-    def membership(cls, secrets: Any, members: Iterable[Hashable]) -> "Gain":
+    def membership(cls, secrets: LabelsLike, members: Iterable[Hashable]) -> "Gain":
         """Return the gain of telling whether the secret is one of `members`; the actions are True and False.
 
         Examples
@@ -298,7 +303,7 @@ class Gain(Adversary):
         return cls._table("membership", letters, (True, False), lambda w, x: int((x in inside) == w))
 
     @classmethod
-    def distance(cls, secrets: Any, metric: Metric | None = None) -> "Gain":
+    def distance(cls, secrets: LabelsLike, metric: Metric | None = None) -> "Gain":
         """Return the gain 1 - d(w, x) / max d of guessing close to the secret; d is |w - x| when `metric` is absent.
 
         Examples
@@ -312,7 +317,7 @@ class Gain(Adversary):
         return cls(1 - d / widest if widest > 0 else d * 0 + 1, letters, letters)._renamed("distance")
 
     @classmethod
-    def threshold(cls, secrets: Any, within: Any, metric: Metric | None = None) -> "Gain":
+    def threshold(cls, secrets: LabelsLike, within: float | Fraction, metric: Metric | None = None) -> "Gain":
         """Return the gain of a guess that counts as right when d(w, x) <= `within`; d is |w - x| by default.
 
         Examples
@@ -371,7 +376,7 @@ class Cost(Adversary):
     _payoff = "cost"
 
     @classmethod
-    def zero_one(cls, secrets: Any) -> "Cost":
+    def zero_one(cls, secrets: LabelsLike) -> "Cost":
         """Return the cost of a wrong guess of the secret: U_c(P) = 1 - max_x P_x.
 
         Examples
@@ -384,7 +389,7 @@ class Cost(Adversary):
         return cls._family("zero-one", letters, letters, ZeroOne(len(letters)))
 
     @classmethod
-    def guesswork(cls, secrets: Any) -> "Cost":
+    def guesswork(cls, secrets: LabelsLike) -> "Cost":
         """Return the expected number of guesses until the secret is found, in the best order.
 
         Examples
@@ -397,7 +402,7 @@ class Cost(Adversary):
         return cls._family("guesswork", letters, None, Guesswork(len(letters)))
 
     @classmethod
-    def power(cls, secrets: Any, p: float, grid: Iterable[Any] | None = None) -> "Cost":
+    def power(cls, secrets: LabelsLike, p: float, grid: Iterable[Number] | None = None) -> "Cost":
         """Return the cost |x - w|^p of naming a number w for a secret that is a number.
 
         w ranges over `grid`; without one over all numbers: the best is a median for p = 1, the mean for p = 2, one of
@@ -419,7 +424,7 @@ class Cost(Adversary):
         return cls._family(f"power {p:g}", letters, None, rule)
 
     @classmethod
-    def alpha_loss(cls, secrets: Any, alpha: float) -> "Cost":
+    def alpha_loss(cls, secrets: LabelsLike, alpha: float) -> "Cost":
         """Return the alpha-loss a/(a-1) (1 - Q(x)^((a-1)/a)) of naming a distribution Q; a in (0, inf].
 
         The least expected cost is a/(a-1) (1 - ||P||_a): Shannon's entropy in nats at a = 1, 1 - max P at a = inf.

@@ -4,6 +4,7 @@ import html
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +23,7 @@ from divulge.adversaries.leakages import (
     weight_blocks,
 )
 from divulge.errors import DivulgeError, printable
+from divulge.model.arraylike import Seed
 from divulge.model.joint import Joint
 from divulge.model.shown import Table, Tabled, number, percent, printable_lines
 from divulge.roots import turn
@@ -99,12 +101,12 @@ class Attack:
     function: RandomizedFunction | None = None
 
     @property
-    def before(self) -> Any:
+    def before(self) -> float | Fraction:
         """What the best action pays before the release."""
         return self._values[0]
 
     @property
-    def after(self) -> Any:
+    def after(self) -> float | Fraction:
         """What the best action pays after the release."""
         return self._values[1]
 
@@ -113,7 +115,7 @@ class Attack:
         return before_and_after(self.joint, self.adversary, self.case, self.outcome)
 
     @property
-    def leakage(self) -> Any:
+    def leakage(self) -> float | Fraction:
         """The leakage as a factor: after / before for a gain, before / after for a cost."""
         return factor(self.adversary, self.before, self.after)
 
@@ -129,7 +131,7 @@ class Attack:
         """
         return log_leakage(self.joint, self.adversary, self.case, outcome=self.outcome, unit=unit)
 
-    def simulate(self, samples: int = 10_000, *, confidence: float = 0.999, rng: Any = None) -> Simulation:
+    def simulate(self, samples: int = 10_000, *, confidence: float = 0.999, rng: Seed | None = None) -> Simulation:
         """Play the game with random draws and estimate what the adversary gets without and with the release.
 
         Without it: secrets from the prior, always their best action. With it: rounds of secret and outcome, their best

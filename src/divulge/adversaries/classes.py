@@ -3,8 +3,9 @@
 import heapq
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from divulge import exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
-from divulge.adversaries.leakages import Case, as_adversary, as_kind, leakage
+from divulge.adversaries.leakages import AdversaryLike, Case, as_adversary, as_kind, leakage
 from divulge.adversaries.orders.linear import deadline, solved
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity
@@ -20,6 +21,8 @@ from divulge.measures.numeric.simplex import checked_tolerance
 from divulge.measures.pointwise.density import lift_capacity
 from divulge.model import labels as _labels
 from divulge.model.accepted import ChannelLike, JointLike
+from divulge.model.arraylike import Matrix
+from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -39,7 +42,13 @@ _HARDLY = 1e-6
 """A secret that makes an outcome rarer than its likeliest one by this factor hardly ever shows it."""
 
 
-def worst_adversary(joint: JointLike, adversaries: Any, case: Case = "average", *, outcome: Any = None) -> Attack:
+def worst_adversary(
+    joint: JointLike,
+    adversaries: Sequence[AdversaryLike] | Mapping[Any, AdversaryLike],
+    case: Case = "average",
+    *,
+    outcome: Hashable | None = None,
+) -> Attack:
     """Return the adversary among those given to whom the release leaks most, as a factor.
 
     Parameters
@@ -107,10 +116,10 @@ class WorstPrior(Shown):
     """
 
     gain: Gain
-    channel: Any
+    channel: Channel
     case: Case
     prior: Prior
-    leakage: Any
+    leakage: float | Fraction
     upper: float
 
     def __repr__(self) -> str:
@@ -126,7 +135,7 @@ class WorstPrior(Shown):
 
 def worst_prior(
     channel: ChannelLike,
-    gain: Any,
+    gain: Gain | Matrix,
     case: Case = "average",
     *,
     tolerance: float = 1e-3,

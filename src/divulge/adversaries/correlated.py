@@ -12,7 +12,8 @@ from divulge.adversaries.wrong_law import laws_between, laws_near, laws_within, 
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.pointwise.density import lift, lift_capacity
-from divulge.model.accepted import ChannelLike
+from divulge.model.accepted import ChannelLike, JointLike
+from divulge.model.arraylike import Matrix, Number
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
 from divulge.model.entries import entries
@@ -48,38 +49,38 @@ class Dalenius(Shown):
     release: Joint
 
     @property
-    def lift(self) -> Any:
+    def lift(self) -> float | Fraction:
         """The lift of Z, Lift(rho, D C): what the worst adversary about Z gains at the worst outcome, a ratio."""
         return lift(self.joint)
 
     @property
-    def lift_of_correlation(self) -> Any:
+    def lift_of_correlation(self) -> float | Fraction:
         """Lift(rho, D), a bound of `lift`: what knowing X itself would say about Z."""
         return lift(self.correlation)
 
     @property
-    def lift_of_release(self) -> Any:
+    def lift_of_release(self) -> float | Fraction:
         """Lift(rho D, C), a bound of `lift`: what the outcome says about X."""
         return lift(self.release)
 
     @property
-    def bound(self) -> Any:
+    def bound(self) -> float | Fraction:
         """The smaller of the two bounds of `lift`."""
         return min(self.lift_of_correlation, self.lift_of_release)
 
     @property
-    def lift_capacity(self) -> tuple[Any, Any]:
+    def lift_capacity(self) -> tuple[float | Fraction, float | Fraction]:
         """The lift capacities of D C and of C; the first is never the larger."""
         return lift_capacity(self.joint.channel), lift_capacity(self.release.channel)
 
     @property
-    def bayes_capacity(self) -> tuple[Any, Any]:
+    def bayes_capacity(self) -> tuple[float | Fraction, float | Fraction]:
         """The Bayes capacities of D C and of C; the first is never the larger."""
         return bayes_capacity(self.joint.channel), bayes_capacity(self.release.channel)
 
     def if_wrong(
-        self, side: Literal["pml", "pmc"] = "pml", *, radius: Any = None, factor: Any = None, low: Any = None,
-        high: Any = None,
+        self, side: Literal["pml", "pmc"] = "pml", *, radius: Number | None = None,
+        factor: Number | None = None, low: Matrix | None = None, high: Matrix | None = None,
     ) -> Fraction | float:  # fmt: skip
         """Return the worst lift (pml) or inverse lift (pmc) of Z where P(x | z) is another one, near or in intervals.
 
@@ -142,7 +143,7 @@ class Dalenius(Shown):
         through = exact.as_fractions(self.release.channel.matrix)
         return worst_ratio((shares / sum(shares)).tolist(), through, ends, side)
 
-    def gain(self, about: Any) -> Gain:
+    def gain(self, about: Gain | Matrix) -> Gain:
         """Return the gain about X that stands for one about Z: G(w, x) = sum_z P(z | x) g(w, z).
 
         Every vulnerability, average or max-case, of Z under g and the channel D C is that of X under G and C.
@@ -185,7 +186,7 @@ def _bound(value: Any) -> str:
     return number(value) if isinstance(value, Fraction) else promised(value)
 
 
-def dalenius(correlation: Any, channel: ChannelLike) -> Dalenius:
+def dalenius(correlation: JointLike, channel: ChannelLike) -> Dalenius:
     """Return what a release of X through `channel` says about a secret Z that is correlated with X.
 
     Z has the prior rho and becomes X through the channel D, X becomes the outcome through C: the outcome says about Z

@@ -1,7 +1,5 @@
 """How fine a place may be told where few people are: the rate that each place could have under a bound on leakage."""
 
-from typing import Any
-
 import numpy as np
 
 from divulge.errors import DivulgeError
@@ -19,7 +17,7 @@ _SAFE = 1 - 1e-12
 """A rate is lowered by more than the sums of its doubles may be off."""
 
 
-def elastic_rates(prior: PriorLike, metric: Any, leakage: float, unit: Unit = "nats") -> np.ndarray:
+def elastic_rates(prior: PriorLike, metric: Metric, leakage: float, unit: Unit = "nats") -> np.ndarray:
     r"""Return for each place the largest rate at which nothing seen of it leaks more than `leakage`.
 
     The largest epsilon_x with sum_x' p(x') e^(-epsilon_x d(x, x')) >= e^-leakage: the privacy mass of elastic metrics.

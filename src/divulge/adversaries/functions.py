@@ -1,6 +1,6 @@
 """Randomized functions U of the secret, and the two adversaries who guess U."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,8 @@ import numpy as np
 from divulge import exact
 from divulge.adversaries.adversary import Cost, Gain
 from divulge.errors import DivulgeError
+from divulge.model.accepted import LabelsLike
+from divulge.model.arraylike import HasArray, Number
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
 from divulge.model.entries import entries
@@ -41,7 +43,9 @@ class RandomizedFunction:
         object.__setattr__(self, "kernel", as_channel(self.kernel))
 
     @classmethod
-    def spread(cls, misses: Any, k: int = 1, secrets: Iterable[Hashable] | None = None) -> "RandomizedFunction":
+    def spread(
+        cls, misses: Sequence[Number] | HasArray, k: int = 1, secrets: Iterable[Hashable] | None = None
+    ) -> "RandomizedFunction":
         """Return U that is the symbol k with probability 1 - misses_x, else one of 0, ..., k-1, evenly.
 
         A guesser who says k is wrong with probability E[misses(X)].
@@ -65,7 +69,9 @@ class RandomizedFunction:
         return cls(Channel(kernel, secrets))
 
     @classmethod
-    def of(cls, secrets: Any, function: Any) -> "RandomizedFunction":
+    def of(
+        cls, secrets: LabelsLike, function: Callable[[Any], Hashable] | Mapping[Any, Hashable]
+    ) -> "RandomizedFunction":
         """Return a function of the secret without randomness, given as a function or mapping from secret to value.
 
         Examples

@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from divulge.errors import DivulgeError
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.model import labels as _labels
 from divulge.model.accepted import JointLike, PriorLike
+from divulge.model.arraylike import Matrix
 from divulge.model.channel import is_sparse
 from divulge.model.convert import as_joint, as_prior
 from divulge.model.joint import Joint
@@ -21,6 +22,19 @@ from divulge.units import Unit, nats_per
 
 Case = Literal["average", "max"]
 Kind = TypeVar("Kind", bound=Adversary)
+
+
+class HasAdversary(Protocol):
+    """A witness: whoever attains a leakage."""
+
+    @property
+    def adversary(self) -> Adversary:
+        """The gain or cost."""
+        ...
+
+
+AdversaryLike: TypeAlias = Adversary | HasAdversary | Matrix
+"""A Gain or Cost, a witness that has one, or a matrix of gains."""
 
 _BLOCK = 1 << 20
 """Entries of P(x, y) that are scored at a time: large channels need no large copy, sparse ones stay sparse."""
@@ -60,7 +74,7 @@ def _value(adversary: Adversary, prior: Any) -> Any:
     return exact.as_number(adversary.rule.value(adversary.weights(as_prior(prior)))[0])
 
 
-def vulnerability(prior: PriorLike, gain: Any) -> Any:
+def vulnerability(prior: PriorLike, gain: Gain | HasAdversary | Matrix) -> float | Fraction:
     """Return V_g(P) = max_w sum_x P_x g(w, x), the expected gain of the best action; a Fraction when all is exact.
 
     Parameters
@@ -90,7 +104,7 @@ def vulnerability(prior: PriorLike, gain: Any) -> Any:
     return _value(as_kind(Gain, gain, "gain"), prior)
 
 
-def uncertainty(prior: PriorLike, cost: Any) -> Any:
+def uncertainty(prior: PriorLike, cost: Cost | HasAdversary | Matrix) -> float | Fraction:
     """Return U_c(P) = min_w sum_x P_x c(w, x), the expected cost of the best action; a Fraction when all is exact.
 
     Parameters
@@ -211,8 +225,8 @@ def _like(joint: Joint, adversary: Adversary, value: Any) -> Any:
 
 
 def before_and_after(
-    joint: JointLike, adversary: Any, case: Case = "average", outcome: Hashable = None
-) -> tuple[Any, Any]:
+    joint: JointLike, adversary: AdversaryLike, case: Case = "average", outcome: Hashable = None
+) -> tuple[float | Fraction, float | Fraction]:
     """Return the value of the best action before the release and after it.
 
     After it: on average over the outcome, at the outcome that serves them best (`case="max"`), or at `outcome`.
@@ -258,7 +272,9 @@ def factor(adversary: Adversary, before: Any, after: Any) -> Any:
     return ratio(after, before) if isinstance(adversary, Gain) else ratio(before, after)
 
 
-def leakage(joint: JointLike, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
+def leakage(
+    joint: JointLike, adversary: AdversaryLike, case: Case = "average", *, outcome: Hashable = None
+) -> float | Fraction:
     r"""Return the multiplicative leakage to an adversary, a factor; a Fraction when all is exact.
 
     V_g after / V_g(P) for a gain, U_c(P) / U_c after for a cost. After the release means sum_y q_y V_g(d^y) for
@@ -299,7 +315,9 @@ def leakage(joint: JointLike, adversary: Any, case: Case = "average", *, outcome
     return _like(joint, adversary, factor(adversary, *_sharply(joint, adversary, case, outcome)))
 
 
-def additive_leakage(joint: JointLike, adversary: Any, case: Case = "average", *, outcome: Hashable = None) -> Any:
+def additive_leakage(
+    joint: JointLike, adversary: AdversaryLike, case: Case = "average", *, outcome: Hashable = None
+) -> float | Fraction:
     """Return what the release adds to the expected gain, or takes off the expected cost; a Fraction when all is exact.
 
     Parameters
@@ -354,7 +372,7 @@ def _raised(value: Any) -> tuple[Adversary, bool]:
 
 
 def log_leakage(
-    joint: JointLike, adversary: Any, case: Case = "average", *, outcome: Hashable = None, unit: Unit = "nats"
+    joint: JointLike, adversary: AdversaryLike, case: Case = "average", *, outcome: Hashable = None, unit: Unit = "nats"
 ) -> float:
     """Return the logarithm of `leakage`, in nats; correctly rounded when all is exact.
 
@@ -395,7 +413,7 @@ def log_of(value: Any, unit: Unit = "nats") -> float:
     return -math.inf if value <= 0 else math.log(value) / nats_per(unit)
 
 
-def pointwise_leakage(joint: JointLike, adversary: Any, unit: Unit = "nats") -> Pointwise:
+def pointwise_leakage(joint: JointLike, adversary: AdversaryLike, unit: Unit = "nats") -> Pointwise:
     """Return the logarithm of the leakage to an adversary at each outcome, in nats.
 
     log V_g(d^y) / V_g(P) for a gain, never above pml(y); log U_c(P) / U_c(d^y) for a cost, never above pmc(y).

@@ -1,7 +1,6 @@
 """From a cost to a randomized function whose guesser learns exactly as much."""
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
@@ -11,10 +10,11 @@ from divulge.adversaries.leakages import as_kind
 from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
 from divulge.model.accepted import JointLike
+from divulge.model.arraylike import Matrix
 from divulge.model.convert import as_joint
 
 
-def matching_function(joint: JointLike, cost: Any, outcome: Hashable) -> RandomizedFunction:
+def matching_function(joint: JointLike, cost: Cost | Matrix, outcome: Hashable) -> RandomizedFunction:
     r"""Return a randomized function U with Lambda_U(X -> y) = Lambda_c(X -> y): guessing U wrong costs what c does.
 
     Let w_S be the best action before y and w_T the one after it. U has two symbols: X = x becomes 0 with probability

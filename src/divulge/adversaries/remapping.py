@@ -14,7 +14,7 @@ from divulge.model.metrics.metric import Metric
 from divulge.ties import first_smallest
 
 
-def remap(prior: PriorLike, channel: ChannelLike, metric: Any) -> Channel:
+def remap(prior: PriorLike, channel: ChannelLike, metric: Metric) -> Channel:
     r"""Return the mechanism followed by the best guess: each outcome becomes the place least far away on average.
 
     y -> argmin_z sum_x p(x) C_xy d(x, z), the Bayesian remap, by which no privacy is lost; to an attacker it is the
@@ -59,7 +59,7 @@ def remap(prior: PriorLike, channel: ChannelLike, metric: Any) -> Channel:
     return Channel(np.column_stack(merged), released.secrets, labels_at(far.labels, used))
 
 
-def expected_distance(prior: PriorLike, channel: ChannelLike, metric: Any) -> float:
+def expected_distance(prior: PriorLike, channel: ChannelLike, metric: Metric) -> float:
     r"""Return how far the released place lies from the true one on average: sum p(x) C_xy d(x, y).
 
     Parameters

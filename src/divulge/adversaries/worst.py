@@ -17,6 +17,7 @@ from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.numeric.columns import extremes
 from divulge.measures.pointwise.density import lift_capacity, pmc, pml
 from divulge.model.accepted import ChannelLike, JointLike
+from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
@@ -220,11 +221,11 @@ class PriorSequence(Shown):
     (Fraction(3, 2), Fraction(500, 167))
     """
 
-    channel: Any
+    channel: Channel
     outcome: Hashable
     unlikely: Hashable
     likely: Hashable
-    limit: Any
+    limit: float | Fraction
 
     def __repr__(self) -> str:
         return (
@@ -232,7 +233,7 @@ class PriorSequence(Shown):
             f"the leakage at {self.outcome} tends to {number(self.limit)}"
         )
 
-    def prior(self, n: Any) -> Prior:
+    def prior(self, n: float | Fraction) -> Prior:
         """Return pi^n, exact for an exact n; n > 1.
 
         Examples
@@ -250,7 +251,7 @@ class PriorSequence(Shown):
         others = small / (size - 1)
         return Prior([1 - small if x == self.unlikely else others for x in self.channel.secrets], self.channel.secrets)
 
-    def leakage(self, n: Any) -> Any:
+    def leakage(self, n: float | Fraction) -> float | Fraction:
         """Return the leakage at `outcome` to the worst gain under pi^n: C_xy / q_y, at most `limit`.
 
         Examples
@@ -261,7 +262,7 @@ class PriorSequence(Shown):
         """
         return self.witness(n).leakage
 
-    def witness(self, n: Any) -> Attack:
+    def witness(self, n: float | Fraction) -> Attack:
         """Return the adversary who attains `leakage(n)`.
 
         Examples

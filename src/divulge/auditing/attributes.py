@@ -1,6 +1,7 @@
 """Audits of attributes: does somebody who has the model guess a secret better than somebody who fills it in?"""
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
+from divulge.model.arraylike import HasArray
 from divulge.model.labels import text_of
 from divulge.model.shown import Shown
 from divulge.releasing.estimating.intervals import clopper_pearson
@@ -132,11 +134,11 @@ def _end(side: int, hits: int, trials: int, risk: float) -> float:
 
 
 def audit_attribute(
-    guesses: Any,
-    baseline: Any,
-    truth: Any,
+    guesses: Sequence[Hashable] | HasArray,
+    baseline: Sequence[Hashable] | HasArray,
+    truth: Sequence[Hashable] | HasArray,
     *,
-    others: tuple[Any, Any] | None = None,
+    others: tuple[Sequence[Hashable] | HasArray, Sequence[Hashable] | HasArray] | None = None,
     claim: Guarantee | str | None = None,
     confidence: float = 0.95,
 ) -> AttributeAudit:

@@ -1,6 +1,7 @@
 """Does a release keep what it claims? Bounds from the data alone, or a test of the data against a known mechanism."""
 
 import html
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +12,15 @@ from divulge.auditing.bounds import MEASURES, Bounds, Cells, refutable
 from divulge.auditing.chosen import BY_EVENT, ChosenEvent, chosen_event
 from divulge.auditing.conformity import Conformity, aligned, conformity
 from divulge.errors import DivulgeError, number_of
+from divulge.files.tables.source import TableLike
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee, Verdict
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.late import late
 from divulge.measures.average.capacities import bayes_capacity, maximal_leakage
 from divulge.measures.pointwise.density import ldp, lift, lift_capacity, lip, pmc, pml
+from divulge.model.accepted import ChannelLike
+from divulge.model.arraylike import Matrix
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
@@ -299,12 +303,12 @@ class Audit(Record):
 
 
 def audit(
-    data: Any,
+    data: TableLike | Matrix,
     *,
-    secret: Any,
-    released: Any,
+    secret: str | Sequence[str] | None,
+    released: str | Sequence[str] | None,
     claim: Guarantee | str | None = None,
-    mechanism: Any = None,
+    mechanism: ChannelLike | Receipt | str | os.PathLike[str] | None = None,
     null_as: Hashable = None,
     confidence: float = 0.95,
     engine: EngineName = "local",

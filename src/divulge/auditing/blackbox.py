@@ -1,13 +1,16 @@
 """Black boxes with numeric outcomes: how well a secret can be guessed, estimated from examples alone."""
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.arraylike import HasArray
 from divulge.model.labels import text_of
 from divulge.model.shown import Shown
 from divulge.releasing.estimating.intervals import clopper_pearson
@@ -80,7 +83,12 @@ METHODS = {"nearest": _nearest, "frequentist": _frequentist}
 
 
 def guessability(
-    secrets: Any, outcomes: Any, *, method: str = "nearest", neighbors: int | None = None, confidence: float = 0.95
+    secrets: Sequence[Hashable] | HasArray,
+    outcomes: ArrayLike,
+    *,
+    method: str = "nearest",
+    neighbors: int | None = None,
+    confidence: float = 0.95,
 ) -> Guessability:
     """Return how often a secret is guessed from a numeric outcome, from n observed pairs.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.auditing.rates import OF_PAIRS, Rates, membership_lift
 from divulge.dp.loss.closed import GaussianLoss
@@ -304,8 +305,8 @@ def _promised(promise: PosteriorBounds, false_alarms: float, scale: float) -> di
 
 
 def audit_membership(
-    scores: Any,
-    member: Any,
+    scores: ArrayLike,
+    member: ArrayLike,
     *,
     base_rate: float | None = None,
     claim: Guarantee | str | None = None,

@@ -8,11 +8,14 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.settings import current, using
+from divulge.files.tables.source import TableLike
+from divulge.guarantees.guarantee import GuaranteesLike
 from divulge.publishing.counting.engines import counted
 from divulge.publishing.noising.families import Noise
 from divulge.publishing.noising.noise import noisy
 from divulge.publishing.publication import ready, task
 from divulge.publishing.request import Publish
+from divulge.publishing.statistics import Statistics
 from divulge.releasing.estimating.counting import EngineName
 from divulge.releasing.request import Request
 from divulge.units import Unit
@@ -25,12 +28,12 @@ _BINS = 9
 
 
 def repeated_runs(
-    table: Any,
-    neighbor: Any,
-    statistics: Any,
+    table: TableLike,
+    neighbor: TableLike,
+    statistics: Statistics,
     *,
     times: int,
-    guarantee: Any,
+    guarantee: GuaranteesLike,
     engine: EngineName = "local",
     unit: Unit = "nats",
     **options: Any,

@@ -12,6 +12,7 @@ from divulge.auditing.attributes import AttributeAudit
 from divulge.auditing.membership import MembershipAudit, audit_membership
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.tables.source import TableLike
 from divulge.files.tables.table import open_table
 from divulge.guarantees.guarantee import Guarantee
 from divulge.model.labels import text_of
@@ -97,9 +98,9 @@ class SyntheticAudit(Record, Shown):
 
 
 def audit_synthetic(
-    synthetic: Any,
-    members: Any,
-    others: Any,
+    synthetic: TableLike,
+    members: TableLike,
+    others: TableLike,
     *,
     secret: str,
     known: Sequence[str],

@@ -1,7 +1,7 @@
 """What no channel under bounds on the lift exceeds, whatever the prior and the sizes: the chord of a function."""
 
 import math
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from divulge.designing.polytope.utilities import SUBCONVEX, Function, SubConvex,
 from divulge.designing.utility import Utility
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
+from divulge.guarantees.guarantee import GuaranteeLike
 
 CELLS = 4096
 """Intervals of the least lift in which a bound on the ratio of lifts is covered: a bound within 2e-3 of the best."""
@@ -18,7 +19,7 @@ ROOM = 1 + 2.0**-40
 """For the rounding of sums of a few doubles, as in the other bounds of designs."""
 
 
-def chord_bound(*guarantees: Any, utility: Utility = "mutual-information") -> float:
+def chord_bound(*guarantees: GuaranteeLike, utility: Utility = "mutual-information") -> float:
     r"""Return an upper bound on a convex f-information of every channel that keeps the guarantees, under every prior.
 
     Lifts lie in [B, A] and are 1 on average, and f lies below its chord: E f(v) <= q f(A) + (1 - q) f(B) with

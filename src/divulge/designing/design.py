@@ -39,10 +39,10 @@ from divulge.designing.supports.two_outcomes import MOST, best_pair
 from divulge.designing.utility import Utility
 from divulge.errors import DivulgeError
 from divulge.guarantees.catalog import as_guarantee
-from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.guarantee import Guarantee, GuaranteeLike
 from divulge.guarantees.kinds.metric import MetricPrivacy
 from divulge.measures.robust import L1Ball, PriorSet
-from divulge.model.accepted import PriorLike
+from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.labels import Labels, alphabet
@@ -71,11 +71,11 @@ _RAREST = 1e-300
 
 def design(
     prior: PriorLike | PriorSet,
-    *guarantees: Any,
+    *guarantees: GuaranteeLike,
     utility: Utility = "mutual-information",
     outcomes: Iterable[Hashable] | OwnNames | str | None = None,
     forbidden: Iterable[tuple[Hashable, Hashable]] = (),
-    protect: Any = None,
+    protect: ChannelLike | tuple[ChannelLike, ...] | None = None,
     method: str | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], object] | None = None,

@@ -2,10 +2,10 @@
 
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, cast
 
 from divulge.dp.accounting.composition import MOST_DRAWS, compose
 from divulge.dp.accounting.sampling import PoissonSampled
@@ -13,7 +13,9 @@ from divulge.dp.goals import LEVELS, TYPED, Interval, as_goal, bound_of
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.mechanisms import LARGEST, MECHANISMS, SMALLEST
 from divulge.dp.shuffling.shuffled import Shuffled
+from divulge.dp.subjects import HasLosses, ReleaseLike
 from divulge.errors import DivulgeError
+from divulge.model.accepted import Claim
 from divulge.model.entries import scalar
 from divulge.model.shown import Shown, promised, reached
 from divulge.roots import least_integer
@@ -81,9 +83,9 @@ class Calibration(Shown):
 
     sought: str
     value: float
-    mechanism: Any
+    mechanism: HasLosses
     count: int
-    goal: Any
+    goal: Claim
     level: float
 
     def to_dict(self, unit: Unit = "nats") -> dict[str, Any]:
@@ -96,7 +98,7 @@ class Calibration(Shown):
         """
         value = self.value / nats_per(unit) if self.sought in LOSS else self.value
         level = self.level / nats_per(unit) if LEVELS[self.goal.kind][0] in ("epsilon", "rho") else self.level
-        goal = str(self.goal) if isinstance(self.goal, TYPED) else self.goal.text(unit)
+        goal = str(self.goal) if isinstance(self.goal, TYPED) else cast(Any, self.goal).text(unit)
         return {"goal": goal, "sought": self.sought, "value": value, "count": self.count, "level": level,
                 "mechanism": str(self.mechanism), "unit": unit}  # fmt: skip
 
@@ -118,12 +120,12 @@ class Calibration(Shown):
 
 
 def calibrate(
-    family: Any,
-    goal: Any,
+    family: str | type | HasLosses,
+    goal: Claim | str,
     count: int | None = 1,
     rate: float | None = None,
     *,
-    beside: Any = (),
+    beside: ReleaseLike | Sequence[ReleaseLike] = (),
     sensitivity: float = 1.0,
     base_rate: float = 0.5,
     people: int | None = None,
@@ -267,7 +269,7 @@ def _sampled(mechanism: Any, rate: float | None) -> Any:
 class _Asked:
     """A goal, and what counts beside what is sought."""
 
-    goal: Any
+    goal: Claim
     beside: tuple[Any, ...]
     base_rate: float
 

@@ -19,10 +19,11 @@ from divulge.dp.accounting.promises import AdpRelease
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.promised import PromisedLoss, RenyiCurve, epsilon_at
 from divulge.dp.mechanisms import LARGEST
-from divulge.dp.subjects import counted, privacy_losses
+from divulge.dp.subjects import ReleaseLike, SubjectLike, counted, privacy_losses
 from divulge.dp.variants.tradeoff import mu_bounds
 from divulge.errors import DivulgeError
 from divulge.late import late
+from divulge.model.accepted import Claim
 from divulge.model.entries import scalar
 from divulge.model.shown import Shown
 
@@ -82,9 +83,9 @@ class Filter(Shown):
     (0.125, True, False)
     """
 
-    goal: Any
+    goal: Claim | str
     aside: float = 0.0
-    releases: tuple[tuple[Any, int], ...] = ()
+    releases: tuple[tuple[SubjectLike, int], ...] = ()
 
     def __post_init__(self) -> None:
         goal = late("divulge.guarantees.catalog:as_guarantee")(self.goal, "goal")
@@ -107,7 +108,7 @@ class Filter(Shown):
         >>> Filter("gdp=2").bound, round(Filter("adp=1:1e-6").bound, 4)
         (4.0, 0.0244)
         """
-        goal = self.goal
+        goal: Any = self.goal
         if goal.kind == "adp":
             return _rho_of(float(goal.epsilon), float(goal.delta) - self.aside)
         if goal.kind == "gdp":
@@ -133,7 +134,7 @@ class Filter(Shown):
         """
         return float(self._exactly[0]) * (1 if self._exactly[0] == float(self._exactly[0]) else _UP)
 
-    def fits(self, *releases: Any) -> bool:
+    def fits(self, *releases: ReleaseLike) -> bool:
         """Say whether the promise is kept with these releases, each alone or with how often, as well.
 
         Examples
@@ -143,10 +144,11 @@ class Filter(Shown):
         (True, False)
         """
         spent, delta = replace(self, releases=(*self.releases, *map(counted, releases)))._exactly
-        most = Fraction(float(self.goal.mu)) ** 2 if self.goal.kind == "gdp" else Fraction(self.bound)
+        goal: Any = self.goal
+        most = Fraction(float(goal.mu)) ** 2 if goal.kind == "gdp" else Fraction(self.bound)
         return spent <= most and delta <= Fraction(self.aside)
 
-    def then(self, *releases: Any) -> "Filter":
+    def then(self, *releases: ReleaseLike) -> "Filter":
         """Return the filter with more releases; refused where they do not fit, so that another may be chosen.
 
         Examples

@@ -5,19 +5,31 @@ person what it costs with a sensitivity of their own, and a filter for each deci
 """
 
 import math
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.dp.filters import Filter, known_cost
+from divulge.dp.subjects import HasLosses
 from divulge.errors import DivulgeError
+from divulge.model.accepted import Claim
 from divulge.model.record import Record
 from divulge.model.shown import Shown
 
 _PARTS = 256
 """What a person contributes is rounded up to so many parts of the sensitivity, a power of 2, which rounds nothing: at
 the largest costs are at most .8 % above theirs, and a mechanism is asked no oftener than so."""
+
+
+class Sensitive(HasLosses, Protocol):
+    """A mechanism that knows by how much a record changes its query."""
+
+    @property
+    def sensitivity(self) -> float:
+        """The most that one record changes the query, in the norm of the mechanism."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +67,7 @@ class Accounts(Record, Shown):
     releases: int = 0
 
     @classmethod
-    def of(cls, goal: Any, people: int) -> "Accounts":
+    def of(cls, goal: Claim | str, people: int) -> "Accounts":
         """Return accounts of which nothing is spent.
 
         Parameters
@@ -75,7 +87,7 @@ class Accounts(Record, Shown):
             raise DivulgeError.of("people", "be a whole number of at least 1", "it", repr(people)[:60])
         return cls(Filter(goal), np.zeros(int(given)))
 
-    def take(self, mechanism: Any, sizes: Any) -> tuple[np.ndarray, "Accounts"]:
+    def take(self, mechanism: Sensitive, sizes: ArrayLike) -> tuple[np.ndarray, "Accounts"]:
         """Return who takes part in a release, all for whom it fits, and the accounts after it.
 
         Parameters
@@ -91,8 +103,8 @@ class Accounts(Record, Shown):
         >>> Accounts.of("dp=1", 2).take(LaplaceMechanism(1.0, sensitivity=2.0), [1.0, 2.0])[0].tolist()
         [True, False]
         """
-        kind = {one.name: one.type for one in fields(mechanism)} if hasattr(mechanism, "losses") else {}
-        if "sensitivity" not in kind or isinstance(mechanism, type):
+        known = getattr(mechanism, "__dataclass_fields__", {}) if hasattr(mechanism, "losses") else {}
+        if "sensitivity" not in known or isinstance(mechanism, type):
             raise DivulgeError.of("mechanism", "be one with a sensitivity", "it", f"{mechanism}"[:60])
         try:
             found = np.asarray(sizes, dtype=np.float64)
@@ -104,10 +116,12 @@ class Accounts(Record, Shown):
         parts = np.ceil(found / most * _PARTS).astype(np.int64)
         parts += parts * (most / _PARTS) < found  # where the division was rounded down
         own, where = np.unique(parts, return_inverse=True)
-        costs = np.array([self._cost(mechanism, int(part), kind["sensitivity"] is int) for part in own.tolist()])[where]
+        costs = np.array([self._cost(mechanism, int(part), known["sensitivity"].type is int) for part in own.tolist()])[
+            where
+        ]
         return self.charge(costs)
 
-    def charge(self, costs: Any) -> tuple[np.ndarray, "Accounts"]:
+    def charge(self, costs: ArrayLike) -> tuple[np.ndarray, "Accounts"]:
         """Return who can pay what a release costs them, and the accounts after it: who cannot is left out, and pays 0.
 
         Parameters

@@ -6,7 +6,7 @@ Each answers `losses()`: the losses of a dominating set of ordered pairs of neig
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from divulge.dp.loss.lattice import GaussianLattice, lattice_loss
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.errors import DivulgeError
 from divulge.late import late
+from divulge.model.arraylike import HasArray, Number
 
 _PAIR = ("D", "D'")
 
@@ -317,7 +318,7 @@ class NoisyMax(Mechanism):
         wrong = math.exp(-apart) / 2 if self.noise == "exponential" else _laplace_sum(apart, 1.0)
         return (_pure(moved, _two_answers(wrong)),)
 
-    def draw(self, values: Sequence[Any]) -> int:
+    def draw(self, values: Iterable[Number] | HasArray) -> int:
         """Return the place of the largest of some values with fresh noise, drawn exactly from the secure source.
 
         Parameters
@@ -390,7 +391,7 @@ class SparseVector(Mechanism):
         """
         return self.scale / self._times ** (1 / 3) if self.threshold is None else self.threshold
 
-    def draw(self, values: Iterable[Any], at: Any) -> Iterator[bool]:
+    def draw(self, values: Iterable[Number] | HasArray, at: Number) -> Iterator[bool]:
         """Yield for each value whether it exceeds `at`, with fresh noise, drawn exactly; end after `answers` that do.
 
         Values are asked for one by one: a generator of them may depend on what was answered before.

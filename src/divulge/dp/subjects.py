@@ -25,6 +25,10 @@ SubjectLike: TypeAlias = PrivacyLoss | tuple[PrivacyLoss, ...] | HasLosses | Cha
 """What has privacy losses: a mechanism, the losses themselves, or a channel."""
 
 
+ReleaseLike: TypeAlias = SubjectLike | tuple[SubjectLike, float]
+"""A release, alone or with how often it is made."""
+
+
 def privacy_losses(subject: SubjectLike, neighbors: NeighborsLike = None) -> tuple[PrivacyLoss, ...]:
     """Return the privacy loss of every ordered pair that `subject` must make hard to tell apart.
 

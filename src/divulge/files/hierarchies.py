@@ -4,7 +4,7 @@ import csv
 import datetime
 import io
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +17,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.files.opening import regular
+from divulge.model.arraylike import Number
 from divulge.model.entries import rational
 from divulge.model.labels import number_of_label, text_of
 from divulge.model.record import Record
@@ -59,7 +60,9 @@ class Hierarchy(Shown):
     arguments: tuple[Any, ...]
 
     @classmethod
-    def ladder(cls, *widths: Any, start: Any = 0, low: Any = None, high: Any = None) -> "Hierarchy":
+    def ladder(
+        cls, *widths: Iterable[Number], start: Number = 0, low: Number | None = None, high: Number | None = None
+    ) -> "Hierarchy":
         """Return intervals of the widths, each a multiple of the one before; below `low` and from `high` on one value.
 
         Examples
@@ -126,7 +129,7 @@ class Hierarchy(Shown):
         return cls("flat", ())
 
     @classmethod
-    def table(cls, rows: Sequence[Sequence[Any]], place: str = "hierarchy") -> "Hierarchy":
+    def table(cls, rows: Sequence[Sequence[Hashable]], place: str = "hierarchy") -> "Hierarchy":
         """Return a hierarchy from rows: the value, then what it is at each level.
 
         Examples
@@ -149,7 +152,7 @@ class Hierarchy(Shown):
         return cls("table", tuple(texts))
 
     @classmethod
-    def read(cls, path: Any) -> "Hierarchy":
+    def read(cls, path: str | os.PathLike[str]) -> "Hierarchy":
         """Return the hierarchy in a file as ARX writes it: no header, a row a value, cells between ; or , or tabs.
 
         Examples
@@ -162,8 +165,9 @@ class Hierarchy(Shown):
         ('<=50K', '*')
         >>> folder.cleanup()
         """
-        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-            raise DivulgeError.of("path", "be the path of a file", "it", f"a {type(path).__name__}")
+        given: Any = path
+        if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
+            raise DivulgeError.of("path", "be the path of a file", "it", f"a {type(given).__name__}")
         name = Path(os.fspath(path)).name
         with regular(Path(os.fspath(path))) as stream:
             content = stream.read(MOST_BYTES + 1)

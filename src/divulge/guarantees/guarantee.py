@@ -3,24 +3,39 @@
 import html
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from numbers import Rational
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 from divulge import exact
+from divulge.adversaries.attack import Attack
+from divulge.dp.subjects import SubjectLike
 from divulge.errors import DivulgeError, printable
 from divulge.guarantees.deciding.levels import Level, Witness
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.terms import Terms, promise_text
 from divulge.late import late
+from divulge.model.accepted import JointLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair, of_structure
 from divulge.model.joint import Joint
 from divulge.model.shown import Shown, promised, reached
 from divulge.ties import first_smallest
 from divulge.units import Unit, nats_per
+
+
+class HasSubject(Protocol):
+    """A result that says what of it a kind of guarantee is about, as the assessment of a table does."""
+
+    def subject_of(self, kind: Any) -> Any:
+        """Return what the kind is decided on."""
+        ...
+
+
+Released: TypeAlias = JointLike | SubjectLike | HasSubject
+"""What may keep a guarantee: a mechanism with its prior or without, its privacy losses, the assessment of a table."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +87,7 @@ class Guarantee(Terms):
         return asked.levels(subject)
 
     @classmethod
-    def subject(cls, released: Any) -> Joint | Channel:
+    def subject(cls, released: Released) -> Joint | Channel:
         """Return `released` as the object the kind is a property of.
 
         Examples
@@ -81,16 +96,14 @@ class Guarantee(Terms):
         >>> LDP.subject([["3/4", "1/4"], ["1/4", "3/4"]]).shape
         (2, 2)
         """
-        structure = of_structure(released)
-        if structure is not None:
-            return structure.subject_of(cls)
-        if hasattr(released, "subject_of"):
-            return released.subject_of(cls)
+        own = getattr(of_structure(released) or released, "subject_of", None)
+        if own is not None:
+            return own(cls)
         if cls.about == "joint":
             return as_joint(released)
         return as_channel(as_joint(released) if is_pair(released) else released)
 
-    def holds_for(self, released: Any, unit: Unit = "nats") -> "Verdict":
+    def holds_for(self, released: Released, unit: Unit = "nats") -> "Verdict":
         """Return whether a mechanism keeps this guarantee, with the measured value, the slack and a witness.
 
         Parameters
@@ -133,7 +146,7 @@ class Guarantee(Terms):
         return level.below(bound) if self.strict else level.at_most(bound)
 
     @classmethod
-    def of(cls, released: Any, **index: Any) -> Self:
+    def of(cls, released: Released, **index: Any) -> Self:
         """Return the strongest guarantee of this kind that a mechanism keeps: its measured values, rounded up.
 
         Of floats it covers the fractions they stand for, and their values as they are, whose rows may not sum to 1.
@@ -285,7 +298,7 @@ class Verdict:
 
     holds: bool
     guarantee: Guarantee
-    levels: dict[str, Any] = field(hash=False)
+    levels: dict[str, float | Fraction] = field(hash=False)
     slack: float
     level: Level
     unit: Unit = "nats"
@@ -298,7 +311,7 @@ class Verdict:
         return type(self.guarantee).holds_for, (self.guarantee, self.subject, self.unit)
 
     @property
-    def attack(self) -> Any:
+    def attack(self) -> "Attack | None":
         """The adversary who attains what was measured, at the witness; None for means and tails.
 
         For kinds that hold whatever the prior, one who was almost sure of another secret, and was wrong.
@@ -313,7 +326,7 @@ class Verdict:
         return late("divulge.guarantees.deciding.attacks:attack_of")(self)
 
     @property
-    def measured(self) -> Any:
+    def measured(self) -> float | Fraction | dict[str, float | Fraction]:
         """The measured value; for kinds that bound several parameters a dict {parameter: value}."""
         return next(iter(self.levels.values())) if len(self.levels) == 1 else dict(self.levels)
 
@@ -404,3 +417,9 @@ def _slack(name: str, allowed: Any, measured: Any) -> float:
         slack = Fraction(allowed) - Fraction(measured)
         return exact.as_float(slack) if slack >= 0 else -exact.as_float(-slack)
     return exact.as_float(allowed) - exact.as_float(measured)
+
+
+GuaranteeLike: TypeAlias = Guarantee | str
+"""A guarantee, or text such as "pml=0.5"."""
+GuaranteesLike: TypeAlias = GuaranteeLike | Sequence[GuaranteeLike]
+"""One, or several."""

@@ -10,8 +10,10 @@ from divulge.errors import DivulgeError
 from divulge.extras import drawable
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
+from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import ALIP
 from divulge.guarantees.theorems import THEOREMS
+from divulge.model.accepted import JointLike
 from divulge.model.convert import as_joint
 from divulge.model.joint import Joint
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 _PML_COLOR, _PMC_COLOR, _BOTH_COLOR = "#0072B2", "#D55E00", "#56B4E9"
 
 
-def plot_alip_plane(*points: Any, ax: "Axes | None" = None, labels: Sequence[str] = (), **context: Any) -> "Axes":
+def plot_alip_plane(
+    *points: Guarantee | JointLike, ax: "Axes | None" = None, labels: Sequence[str] = (), **context: Any
+) -> "Axes":
     """Draw the plane of ALIP bounds and return the matplotlib axes.
 
     Across is the bound on PML (upper), up the bound on PMC (lower). On the curve A and above it PML alone decides; on

@@ -17,6 +17,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP, PMC, PML
 from divulge.guarantees.kinds.loss import ADP, KL, TV
 from divulge.guarantees.parameters import to_number
+from divulge.model.arraylike import Number
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.shown import Shown, at_least, at_most, in_so_many
@@ -62,7 +63,7 @@ class PosteriorBounds(Shown):
     before: float
     lower: float
     upper: float
-    given: tuple[Any, ...] = field(default=(), compare=False)
+    given: tuple[Guarantee | TradeOff, ...] = field(default=(), compare=False)
 
     @property
     def odds(self) -> tuple[float, float, float]:
@@ -291,7 +292,9 @@ class PosteriorBounds(Shown):
         return constraints(self.given, self.before, self.lower, self.upper)
 
 
-def posterior_bounds(given: Any, before: Any, **context: Any) -> PosteriorBounds:
+def posterior_bounds(
+    given: Guarantee | TradeOff | Sequence[Guarantee | TradeOff], before: Number, **context: Any
+) -> PosteriorBounds:
     r"""Return bounds on the posterior probability of any event whose prior probability is `before`.
 
     From epsilon-PML: P(A | y) in [1 - e^epsilon (1 - P(A)), e^epsilon P(A)]; from epsilon-PMC:
@@ -383,7 +386,7 @@ _RISE: dict[type[Guarantee], Callable[[Any, Any], Any]] = {
 """Kind -> the epsilon at which an event of prior a may rise to r > a."""
 
 
-def guarantee_for_posterior(kind: Any, before: Any, after: Any) -> Guarantee:
+def guarantee_for_posterior(kind: type[Guarantee] | str, before: Number, after: Number) -> Guarantee:
     """Return the weakest guarantee of `kind` that keeps an event of prior `before` from passing the posterior `after`.
 
     A cap (`after` above `before`): log(r/p) for PML, log[(1 - p)/(1 - r)] for PMC, log[r (1 - p) / (p (1 - r))] for
@@ -438,7 +441,7 @@ def _with_epsilon(kind: Callable[..., Guarantee], epsilon: float) -> Guarantee:
     return kind(epsilon)
 
 
-def can_rule_out(guarantee: Guarantee, probability: Any) -> bool:
+def can_rule_out(guarantee: Guarantee, probability: Number) -> bool:
     """Return whether a mechanism that keeps the guarantee can rule out an event of this probability.
 
     Under epsilon-PML an event of probability P(Z) can be ruled out (posterior 0) if and only if

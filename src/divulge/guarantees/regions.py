@@ -104,7 +104,7 @@ def _kept(prior: Prior) -> list[Fraction]:
     return [s / sums[0] for s in sums]
 
 
-def privacy_region(of: Any, prior: PriorLike | None = None) -> Region:
+def privacy_region(of: Guarantee | Joint, prior: PriorLike | None = None) -> Region:
     """Return the PML privacy region of a guarantee under a prior, or of a mechanism (a Joint).
 
     Parameters

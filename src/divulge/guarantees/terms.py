@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from divulge import exact
 from divulge.guarantees.deciding.levels import LOGARITHMS
 from divulge.guarantees.parameters import PARAMETERS, checked, number_text
-from divulge.model.accepted import Number
+from divulge.model.arraylike import Number
 from divulge.model.shown import at_most, promised, reached
 from divulge.units import Unit, nats_per
 

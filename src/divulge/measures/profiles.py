@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from divulge.measures.pointwise.density import (
     worst_column,
 )
 from divulge.measures.pointwise.guessing import min_entropy_leakage_of
+from divulge.model.accepted import ChannelLike, JointLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, is_pair
 from divulge.model.entries import frozen
@@ -82,14 +84,14 @@ class Profile(Tabled, Record):
     outcomes: Labels
     unit: Unit
     ldp: float
-    lift_capacity: Any
-    bayes_capacity: Any
+    lift_capacity: float | Fraction
+    bayes_capacity: float | Fraction
     maximal_leakage: float
     maximal_cost_leakage: float
     _search: Callable[[], Capacity] = field(compare=False)
     pml: Pointwise | None = None
     pmc: Pointwise | None = None
-    lift: Any = None
+    lift: float | Fraction | None = None
     mutual_information: float | None = None
     min_entropy_leakage: float | None = None
 
@@ -197,7 +199,7 @@ class Profile(Tabled, Record):
         return head, (labels, ["value"], raised(list(values.values())).reshape(-1, 1))
 
 
-def profile(mechanism: Any, unit: Unit = "nats") -> Profile:
+def profile(mechanism: JointLike | ChannelLike, unit: Unit = "nats") -> Profile:
     r"""Return the leakage profile of a channel, or of a joint: every headline measure, in nats, from one pass.
 
     Parameters

@@ -6,7 +6,7 @@ With the least q_y the largest information density follows, with the largest q_y
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,7 @@ from divulge.errors import DivulgeError
 from divulge.measures.numeric.columns import extremes
 from divulge.measures.pointwise.density import DensityBounds, log_ratio
 from divulge.model import labels as _labels
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
 from divulge.model.entries import entries, normalized
@@ -118,7 +119,7 @@ class PriorSet(Record, ABC):
                 known |= (self.least(-row) > least).astype(bool)
         return known
 
-    def pml(self, channel: Any, unit: Unit = "nats") -> Robust:
+    def pml(self, channel: ChannelLike, unit: Unit = "nats") -> Robust:
         """Return sup over the set of max_x log C_xy / q_y for each outcome, in nats, in [0, +inf].
 
         Examples
@@ -130,7 +131,7 @@ class PriorSet(Record, ABC):
         """
         return _worst("pml", self, channel, unit, leaking=True)
 
-    def pmc(self, channel: Any, unit: Unit = "nats") -> Robust:
+    def pmc(self, channel: ChannelLike, unit: Unit = "nats") -> Robust:
         """Return sup over the set of max_x log q_y / C_xy for each outcome, in nats, in [0, +inf].
 
         Examples
@@ -142,7 +143,7 @@ class PriorSet(Record, ABC):
         """
         return _worst("pmc", self, channel, unit, leaking=False)
 
-    def lift(self, channel: Any) -> Any:
+    def lift(self, channel: ChannelLike) -> float | Fraction:
         """Return sup over the set of the lift, a ratio in [1, +inf]; a Fraction for an exact set and channel.
 
         Examples
@@ -154,7 +155,7 @@ class PriorSet(Record, ABC):
         worst = _extremes(self, channel, leaking=True)
         return math.inf if (worst.below == 0).any() else exact.as_number((worst.above / worst.below).max())
 
-    def alip(self, channel: Any, unit: Unit = "nats") -> DensityBounds:
+    def alip(self, channel: ChannelLike, unit: Unit = "nats") -> DensityBounds:
         """Return the least (lower, upper) with -lower <= i(x; y) <= upper under every prior of the set.
 
         Examples
@@ -166,7 +167,7 @@ class PriorSet(Record, ABC):
         """
         return DensityBounds(self.pmc(channel, unit).max(), self.pml(channel, unit).max())
 
-    def lip(self, channel: Any, unit: Unit = "nats") -> float:
+    def lip(self, channel: ChannelLike, unit: Unit = "nats") -> float:
         """Return sup over the set of max |i(x; y)|.
 
         Examples
@@ -303,7 +304,7 @@ class L1Ball(PriorSet):
         object.__setattr__(self, "radius", entries([self.radius], "radius", 1, lambda _: "it").tolist()[0])
 
     @classmethod
-    def from_samples(cls, counts: Any, confidence: float = 0.95) -> "L1Ball":
+    def from_samples(cls, counts: Mapping[Hashable, int] | Sequence[int], confidence: float = 0.95) -> "L1Ball":
         r"""Return the ball around the frequencies of `counts` that holds the true prior with probability `confidence`.
 
         With m samples of N secrets and delta = 1 - confidence, its radius is the smaller of two bounds that each hold
@@ -321,7 +322,7 @@ class L1Ball(PriorSet):
         0.0859
         """
         center = Prior.from_counts(counts)
-        numbers = entries(list(counts.values()) if hasattr(counts, "values") else counts, "counts", 1, lambda _: "it")
+        numbers = entries(list(counts.values() if isinstance(counts, Mapping) else counts), "counts", 1, lambda _: "it")
         if not 0 < confidence < 1:
             raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
         m, n, delta = float(sum(numbers.tolist())), len(center), 1 - confidence

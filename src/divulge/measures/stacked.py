@@ -1,14 +1,16 @@
 """Many small channels at once: a stack of shape (B, N, M), each with a prior, measured in a few passes of NumPy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import kl_term
 from divulge.measures.pointwise.density import log_ratio
+from divulge.model.accepted import Claim
 from divulge.model.channel import Channel
 from divulge.model.entries import CLEAN, normalized
 from divulge.model.joint import Joint
@@ -50,9 +52,10 @@ class Stack:
     ([0.405465, 0.693147], [1.098612, inf])
     """
 
-    def __init__(self, channels: Any, priors: Any = None) -> None:
-        listed = isinstance(channels, (list, tuple)) and any(isinstance(one, Channel) for one in channels)
-        c = _floats([one.floats if isinstance(one, Channel) else one for one in channels] if listed else channels,
+    def __init__(self, channels: Sequence[Channel] | ArrayLike, priors: ArrayLike | None = None) -> None:
+        given: Any = channels
+        listed = isinstance(given, (list, tuple)) and any(isinstance(one, Channel) for one in given)
+        c = _floats([one.floats if isinstance(one, Channel) else one for one in given] if listed else given,
                     "channels", 3)  # fmt: skip
         count, n, m = c.shape
         _normalized(c.reshape(-1, m), "channels", lambda i: "have rows that sum to" if i < 0 else _row(i, n))
@@ -186,7 +189,7 @@ class Stack:
         terms = np.maximum(kl_term(t, np.maximum(1 + t, 0.0)), 0.0)
         return np.einsum("bn,bm,bnm->b", p, q, terms)
 
-    def holds(self, guarantee: Any) -> np.ndarray:
+    def holds(self, guarantee: Claim) -> np.ndarray:
         """Return whether each keeps a guarantee, shape (B,): pml, pmc, lip and ldp together, others one by one.
 
         What is near to the bound is decided exactly, as `holds_for` does.
@@ -197,15 +200,16 @@ class Stack:
         >>> Stack([[[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5], [0.5, 0.5]]]).holds(LDP(1)).tolist()
         [False, True]
         """
-        if not hasattr(guarantee, "holds_for"):
-            raise DivulgeError.of("guarantee", "be a guarantee", "it", f"a {type(guarantee).__name__}")
-        measure = _LEVELS.get(guarantee.kind)
+        asked: Any = guarantee
+        if not hasattr(asked, "holds_for"):
+            raise DivulgeError.of("guarantee", "be a guarantee", "it", f"a {type(asked).__name__}")
+        measure = _LEVELS.get(asked.kind)
         if measure is None:
-            return np.array([self._alone(i, guarantee) for i in range(len(self))], dtype=bool)
-        level, bound = measure(self), float(guarantee.values()["epsilon"])
+            return np.array([self._alone(i, asked) for i in range(len(self))], dtype=bool)
+        level, bound = measure(self), float(asked.values()["epsilon"])
         holds = level <= bound
         for i in np.flatnonzero(np.abs(level - bound) <= _DECIDED * max(1.0, bound)).tolist():
-            holds[i] = self._alone(i, guarantee)
+            holds[i] = self._alone(i, asked)
         return holds
 
     def _alone(self, i: int, guarantee: Any) -> bool:

@@ -12,6 +12,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.late import Kept
 from divulge.model import labels as _labels
+from divulge.model.arraylike import Matrix
 from divulge.model.entries import (
     CLEAN,
     TOLERANCE,
@@ -79,7 +80,10 @@ class Channel(Tabled):
     outcomes: Labels
 
     def __init__(
-        self, matrix: Any, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
+        self,
+        matrix: "Channel | Matrix",
+        secrets: Iterable[Hashable] | None = None,
+        outcomes: Iterable[Hashable] | None = None,
     ) -> None:
         array = ready(matrix, 2)
         if array is None and (kept := kept_whole(matrix)) is not None:
@@ -211,7 +215,7 @@ class Channel(Tabled):
             return self
         return Channel(self.matrix if order is None else self.matrix[order], named, self.outcomes)
 
-    def then(self, post: Any) -> "Channel":
+    def then(self, post: "Channel | Matrix") -> "Channel":
         """Return this channel followed by `post`, a channel from its outcomes (post-processing): the product C R.
 
         Examples
@@ -224,14 +228,14 @@ class Channel(Tabled):
         right = after.matrix if order is None else after.matrix[order]
         return Channel(_product(self.matrix, right), self.secrets, after.outcomes)
 
-    def __matmul__(self, other: Any) -> "Channel":
+    def __matmul__(self, other: "Channel | Matrix") -> "Channel":
         """Return `self @ other`: a channel D from Z to X before the channel C from X to Y (pre-processing) is D C."""
         return self.then(other)
 
-    def __rmatmul__(self, other: Any) -> "Channel":
+    def __rmatmul__(self, other: Matrix) -> "Channel":
         return Channel(other).then(self)
 
-    def alongside(self, other: Any) -> "Channel":
+    def alongside(self, other: "Channel | Matrix") -> "Channel":
         """Return both releases about one secret, drawn independently: outcomes are pairs, P(y, z | x) = C_xy D_xz.
 
         Examples
@@ -247,7 +251,7 @@ class Channel(Tabled):
         pairs = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
         return Channel(pairs, second.secrets, _pairs(self.outcomes, second.outcomes))
 
-    def product(self, other: Any) -> "Channel":
+    def product(self, other: "Channel | Matrix") -> "Channel":
         """Return the two mechanisms on two independent secrets: secrets and outcomes are pairs (Kronecker product).
 
         Examples

@@ -3,11 +3,11 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.entries import frozen
@@ -58,7 +58,7 @@ class IntegerChannel(Tabled, Record):
         return [self.weights, self.bits, tuple(self.secrets), tuple(self.outcomes), self.rounded]
 
     @classmethod
-    def of(cls, channel: Any, bits: int = 53, *, raise_small: bool = False) -> "IntegerChannel":
+    def of(cls, channel: ChannelLike, bits: int = 53, *, raise_small: bool = False) -> "IntegerChannel":
         """Return `channel` rounded to multiples of 2^-bits, by largest remainder; zeros stay zeros.
 
         A channel whose entries are such multiples comes back as it is. A positive entry that would become 0, an

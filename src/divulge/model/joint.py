@@ -9,6 +9,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.late import Kept
+from divulge.model.arraylike import Matrix, Probabilities
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, short_floats
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
@@ -42,7 +43,7 @@ class Joint(Tabled):
     prior: Prior
     channel: Channel
 
-    def __init__(self, prior: Any, channel: Any) -> None:
+    def __init__(self, prior: Prior | Probabilities, channel: Channel | Matrix) -> None:
         channel = channel if isinstance(channel, Channel) else Channel(channel)
         prior = prior if isinstance(prior, Prior) else Prior(prior)
         if prior.secrets != channel.secrets:
@@ -55,7 +56,7 @@ class Joint(Tabled):
 
     @classmethod
     def from_matrix(
-        cls, p_xy: Any, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
+        cls, p_xy: Matrix, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
     ) -> "Joint":
         """Return the joint with the probabilities `p_xy`, shape (N, M), summing to 1 within 1e-9.
 
@@ -72,7 +73,10 @@ class Joint(Tabled):
 
     @classmethod
     def from_counts(
-        cls, table: Any, secrets: Iterable[Hashable] | None = None, outcomes: Iterable[Hashable] | None = None
+        cls,
+        table: Matrix,
+        secrets: Iterable[Hashable] | None = None,
+        outcomes: Iterable[Hashable] | None = None,
     ) -> "Joint":
         """Return the empirical joint of a table of counts, shape (N, M).
 
@@ -92,7 +96,8 @@ class Joint(Tabled):
             for axis, known, i in (("secrets", set(secrets), 0), ("outcomes", set(outcomes), 1)):
                 if not {key[i] for key in keys} <= known:
                     raise DivulgeError.of(axis, "name every letter of the table", "one", "missing")
-            table = [[table.get((x, y), 0.0) for y in outcomes] for x in secrets]
+            return cls._from_weights([[table.get((x, y), 0.0) for y in outcomes] for x in secrets],
+                                     secrets, outcomes, "table", must_sum_to_one=False)  # fmt: skip
         return cls._from_weights(table, secrets, outcomes, "table", must_sum_to_one=False)
 
     @classmethod

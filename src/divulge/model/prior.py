@@ -10,6 +10,7 @@ import numpy as np
 from divulge.errors import DivulgeError, number_of
 from divulge.late import Kept
 from divulge.model import labels as _labels
+from divulge.model.arraylike import HasArray, Probabilities
 from divulge.model.entries import entries, floats_of, frozen, normalized, ready, short_floats
 from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled
@@ -46,7 +47,7 @@ class Prior(Tabled):
     probabilities: np.ndarray
     secrets: Labels
 
-    def __init__(self, probabilities: Any, secrets: Iterable[Hashable] | None = None) -> None:
+    def __init__(self, probabilities: "Prior | Probabilities", secrets: Iterable[Hashable] | None = None) -> None:
         array = ready(probabilities, 1)
         whole = array is not None
         if array is None:
@@ -105,7 +106,7 @@ class Prior(Tabled):
         return cls(numbers / total, secrets)
 
     @classmethod
-    def from_column(cls, column: Any) -> "Prior":
+    def from_column(cls, column: Iterable[Hashable] | HasArray) -> "Prior":
         """Return the empirical prior of a column of values (list, array, pandas / polars series, pyarrow array).
 
         Labels come in order of falling count, then of their text. A missing value is refused.
@@ -136,28 +137,28 @@ class Prior(Tabled):
         return frozen(self.probabilities > 0)
 
     @property
-    def p_min(self) -> Any:
+    def p_min(self) -> float | Fraction:
         """The smallest positive probability."""
         return self.probabilities[self.support].min()
 
     @property
-    def p_max(self) -> Any:
+    def p_max(self) -> float | Fraction:
         """The largest probability."""
         return self.probabilities.max()
 
     def __len__(self) -> int:
         return len(self.probabilities)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[float | Fraction]:
         return iter(self.probabilities.tolist())
 
-    def __getitem__(self, secret: Hashable) -> Any:
+    def __getitem__(self, secret: Hashable) -> float | Fraction:
         return self.probabilities[_labels.position(self.secrets, secret, "secret")]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.probabilities, dtype=dtype) if copy or dtype else self.probabilities
 
-    def to_dict(self) -> dict[Hashable, Any]:
+    def to_dict(self) -> dict[Hashable, float | Fraction]:
         """Return {secret: probability}.
 
         Examples

@@ -1,7 +1,8 @@
 """A secret in time: a Markov chain whose states go out through a channel, step by step."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -11,7 +12,9 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
+from divulge.files.tables.source import TableLike
 from divulge.late import late
+from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
@@ -70,7 +73,13 @@ class Chain(Shown):
 
     models: tuple[Steps, ...]
 
-    def __init__(self, initial: Any, transition: Any, release: Any, steps: int | None = None) -> None:
+    def __init__(
+        self,
+        initial: PriorLike,
+        transition: ChannelLike | Sequence[ChannelLike],
+        release: ChannelLike | Sequence[ChannelLike],
+        steps: int | None = None,
+    ) -> None:
         object.__setattr__(self, "models", tuple(checked_chain(initial, transition, release, steps)))
 
     def __repr__(self) -> str:
@@ -114,7 +123,7 @@ class Chain(Shown):
         """
         return self.posterior(secret, [])
 
-    def probability(self, outputs: Iterable[Hashable]) -> Any:
+    def probability(self, outputs: Iterable[Hashable]) -> float | Fraction:
         """Return the probability of these outputs (of the first ones, if they are fewer than there are steps).
 
         Examples
@@ -170,7 +179,7 @@ class Chain(Shown):
         """
         return smoothed(self._one, self._one.positions(outputs))
 
-    def lift(self, secret: Hashable, outputs: Iterable[Hashable]) -> Any:
+    def lift(self, secret: Hashable, outputs: Iterable[Hashable]) -> float | Fraction:
         """Return max_u P(u | outputs) / P(u), a ratio of at least 1; a Fraction for an exact chain.
 
         Of an event it is the ratio for its being true, which outputs can also lower.
@@ -335,7 +344,15 @@ class Chain(Shown):
         return min(_calibrated(model, level) for model in self.models)
 
     @classmethod
-    def from_table(cls, table: Any, id: str, time: str, state: str, release: Any, steps: int | None = None) -> "Chain":
+    def from_table(
+        cls,
+        table: TableLike,
+        id: str,
+        time: str,
+        state: str,
+        release: ChannelLike | Sequence[ChannelLike],
+        steps: int | None = None,
+    ) -> "Chain":
         """Return the chain that the rows of a table suggest, with shares of moves as transition.
 
         `estimated` has counts and intervals. A chain estimated from the data that are to be
@@ -351,7 +368,7 @@ class Chain(Shown):
         return cls(found.initial, found.transition, release, steps=found.steps if steps is None else steps)
 
     @staticmethod
-    def estimated(table: Any, id: str, time: str, state: str, confidence: float = 0.95) -> Any:
+    def estimated(table: TableLike, id: str, time: str, state: str, confidence: float = 0.95) -> Any:
         """Return the counts of moves in a table, with the shares and their intervals, an `EstimatedChain`.
 
         Examples

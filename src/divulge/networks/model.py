@@ -10,6 +10,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.labels import Labels, alignment, is_default, position
 from divulge.model.prior import Prior
@@ -244,7 +245,7 @@ class Candidates:
     2
     """
 
-    matrices: Sequence[Any]
+    matrices: Sequence[ChannelLike]
 
     def __post_init__(self) -> None:
         given: Any = self.matrices

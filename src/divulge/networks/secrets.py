@@ -72,7 +72,7 @@ class Secret:
                     raise DivulgeError.of("secret", f"name {what} that there are", "one", repr(one)[:60])
         return self
 
-    def of(self, states: Iterable[tuple[Any, Hashable]]) -> Hashable:
+    def of(self, states: Iterable[tuple[Hashable, Hashable]]) -> Hashable:
         """Return the secret of pairs (step or name, state), in the order in which they are remembered.
 
         Examples
@@ -85,7 +85,7 @@ class Secret:
             memory = self.after(memory, place, state)
         return self.at_end(memory)
 
-    def after(self, memory: Any, place: Any, state: Any) -> Memory:
+    def after(self, memory: Hashable, place: Hashable, state: Hashable) -> Memory:
         """Return what is remembered after one more step; refuse functions that fail or whose memories are no keys.
 
         Examples
@@ -95,7 +95,7 @@ class Secret:
         """
         return self._asked("moved", memory, place, state)
 
-    def at_end(self, memory: Any) -> Hashable:
+    def at_end(self, memory: Hashable) -> Hashable:
         """Return the secret for what is remembered after the last step.
 
         Examples
@@ -212,7 +212,7 @@ def differ(first: Hashable, second: Hashable) -> Secret:
                   places=(first, second))  # fmt: skip
 
 
-def count_at_least(state: Hashable, count: Any) -> Secret:
+def count_at_least(state: Hashable, count: int) -> Secret:
     """Return the event that `state` occurs at `count` steps or more.
 
     Parameters
@@ -237,8 +237,9 @@ def count_at_least(state: Hashable, count: Any) -> Secret:
     >>> count_at_least("ill", 2).of(enumerate(["ill", "well", "ill"]))
     True
     """
-    if not (isinstance(count, int) and not isinstance(count, bool) and count >= 1):
-        raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count)[:40])
+    given: Any = count
+    if not (isinstance(given, int) and not isinstance(given, bool) and given >= 1):
+        raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(given)[:40])
     return Secret(
         f"{state} at {count} steps or more",
         0,

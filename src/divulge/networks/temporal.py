@@ -12,7 +12,8 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.model.channel import Channel
+from divulge.model.accepted import ChannelLike
+from divulge.model.convert import as_channel
 from divulge.model.entries import scalar
 
 _ROUNDS = 10_000
@@ -111,7 +112,7 @@ def limit_of(moves: Sequence[np.ndarray], epsilon: float) -> float:
         level = higher
 
 
-def temporal_limit(transition: Any, epsilon: float) -> float:
+def temporal_limit(transition: ChannelLike, epsilon: float) -> float:
     """Return the least bound, over all steps, of what epsilon-LDP releases along a chain say of a state, in nats.
 
     The supremum of a_t = epsilon + L(a_{t-1}): for a transition P(x_t | x_{t-1}) of what later outputs say (forward
@@ -144,7 +145,7 @@ def temporal_limit(transition: Any, epsilon: float) -> float:
     >>> temporal_limit([[1, 0], [0, 1]], 0.1)
     inf
     """
-    channel = transition if isinstance(transition, Channel) else Channel(transition)
+    channel = as_channel(transition)
     if channel.shape[0] != channel.shape[1]:
         raise DivulgeError.of("transition", "be square, states to states", "its shape", str(channel.shape))
     return limit_of([exact.as_floats(np.asarray(channel.matrix))], level_of(epsilon))

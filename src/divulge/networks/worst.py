@@ -51,8 +51,8 @@ class Worst(Shown):
 
     secret: str
     side: Side
-    lower: Any
-    upper: Any
+    lower: float | Fraction
+    upper: float | Fraction
     outputs: tuple[Hashable, ...] | Mapping[str, Hashable]
     value: Hashable
     exact: bool

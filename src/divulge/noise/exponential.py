@@ -1,6 +1,6 @@
 """The exponential mechanism over finitely many candidates, from a function of scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from divulge.model import mechanisms
@@ -8,7 +8,11 @@ from divulge.model.channel import Channel
 
 
 def exponential_mechanism(
-    secrets: Any, candidates: Any, score: Callable[[Any, Any], float], epsilon: float, sensitivity: float | None = None
+    secrets: Iterable[Hashable],
+    candidates: Iterable[Hashable],
+    score: Callable[[Any, Any], float],
+    epsilon: float,
+    sensitivity: float | None = None,
 ) -> Channel:
     """Return the exponential mechanism over finitely many candidates: C_xy proportional to exp(eps u(x,y) / 2D).
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
 from divulge.model.entries import scalar
@@ -21,7 +22,7 @@ from divulge.noise.answers.variable import NoisyLeakage, mean_leakage
 from divulge.noise.data import as_data
 from divulge.noise.laws.law import Side, as_side
 from divulge.noise.release import NoisyRelease
-from divulge.noise.secrets.parse import as_secret, given
+from divulge.noise.secrets.parse import Evidence, as_secret, given
 from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ class NoiseMechanism(NoisyRelease):
         """
         return outcomes.mutual_information(self).to(unit)
 
-    def given(self, evidence: Any) -> "NoiseMechanism":
+    def given(self, evidence: "Evidence | tuple[NoiseMechanism, float]") -> "NoiseMechanism":
         """Return the mechanism for who has side information z about the record: its leakage is the conditional one.
 
         pml(y | z) = log sup_x f(y | x) / f(y | z) and pmc(y | z) = log f(y | z) / inf_x f(y | x) over the records that
@@ -226,8 +227,9 @@ class NoiseMechanism(NoisyRelease):
         >>> round(m.given((0, 1)).pml(9.0), 6)  # log 2 / (1 + e^-1)
         0.379885
         """
-        if isinstance(evidence, tuple) and isinstance(evidence[0], NoiseMechanism):
-            earlier, y = evidence
+        told: Any = evidence
+        if isinstance(told, tuple) and isinstance(told[0], NoiseMechanism):
+            earlier, y = told
             if self.secret.values is None or not np.array_equal(earlier.secret.values, self.secret.values):
                 condition = "be about the same record, with finitely many values"
                 raise DivulgeError.of("evidence", condition, "its secret", earlier.secret.description)
@@ -328,7 +330,7 @@ class NoiseMechanism(NoisyRelease):
         """
         return tails.quantile(self, scalar(p, "p"), as_side(side)).to(unit)
 
-    def curve(self, epsilons: Any, side: Side = "pml", unit: Unit = "nats") -> list[tuple[float, float]]:
+    def curve(self, epsilons: ArrayLike, side: Side = "pml", unit: Unit = "nats") -> list[tuple[float, float]]:
         """Return [(epsilon, delta)]: leakage is at most epsilon except with probability delta under Y; see `tail`.
 
         Examples
@@ -340,7 +342,7 @@ class NoiseMechanism(NoisyRelease):
         asked = [scalar(epsilon, "epsilons") for epsilon in np.atleast_1d(epsilons).tolist()]
         return [(epsilon, self.tail(epsilon, side, unit).value) for epsilon in asked]
 
-    def binned(self, outcome_edges: Any, secret_edges: Any = None) -> Joint:
+    def binned(self, outcome_edges: ArrayLike, secret_edges: ArrayLike | None = None) -> Joint:
         """Return the finite joint of (bin of the secret, bin of the outcome), as a Joint.
 
         Outcome bins are (-inf, e_1], (e_1, e_2], ..., (e_k, inf]; a finite secret keeps its values, one with a density
@@ -384,7 +386,7 @@ class NoiseMechanism(NoisyRelease):
         """
         return tails.sub_gaussian(self, scalar(epsilon, "epsilon"))
 
-    def to_dict(self, at: Any = (), epsilons: Any = (), unit: Unit = "nats") -> dict[str, Any]:
+    def to_dict(self, at: ArrayLike = (), epsilons: ArrayLike | None = (), unit: Unit = "nats") -> dict[str, Any]:
         """Return the mechanism's leakage as plain data: noise, secret, pml, pmc, ldp, mean_pml, mutual_information.
 
         With outcomes `at` also "points"; with `epsilons` (in `unit`) also "tail", delta = P(pml > epsilon). Errors that
@@ -398,7 +400,7 @@ class NoiseMechanism(NoisyRelease):
         """
         return as_data(self, at, epsilons, unit)
 
-    def plot(self, y: Any = None, ax: "Axes | None" = None, unit: Unit = "nats") -> "Axes":
+    def plot(self, y: ArrayLike | None = None, ax: "Axes | None" = None, unit: Unit = "nats") -> "Axes":
         """Draw pml(y) and pmc(y) over y with the outcome density under them, and return the axes (extra: plot).
 
         Examples

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
 from divulge.model.prior import Prior
@@ -14,7 +15,7 @@ from divulge.noise.families.table import as_noise
 from divulge.noise.laws.choice import AnyLaw, law_of
 from divulge.noise.laws.finite import FiniteLaw
 from divulge.noise.laws.law import Side
-from divulge.noise.secrets.parse import as_secret, clipped
+from divulge.noise.secrets.parse import SecretLike, as_secret, clipped
 from divulge.noise.secrets.secret import Secret
 from divulge.units import Unit, nats_per
 
@@ -27,15 +28,16 @@ class NoisyRelease:
 
     def __init__(
         self,
-        noise: Any,
-        secret: Any,
+        noise: Noise | str,
+        secret: SecretLike,
         *,
-        records: Any = 1,
+        records: int = 1,
         clip: tuple[float, float] | None = None,
-        others: Any = None,
+        others: SecretLike | None = None,
         **parameters: float,
     ) -> None:
-        if isinstance(records, bool) or not isinstance(records, (int, np.integer)) or not records >= 1:
+        many: Any = records
+        if isinstance(many, bool) or not isinstance(many, (int, np.integer)) or not many >= 1:
             raise DivulgeError.of("records", "be a whole number of at least 1", "it", repr(records))
         self.noise: Noise = as_noise(noise, **parameters)
         if clip is not None and np.shape(clip) != (2,):
@@ -52,7 +54,7 @@ class NoisyRelease:
         self.__dict__.update(state)
         self.law = law_of(self.noise, self.secret, self.records, self.others)
 
-    def pml(self, y: Any, unit: Unit = "nats") -> Any:
+    def pml(self, y: ArrayLike, unit: Unit = "nats") -> Any:
         """Return pml(y) = log sup_x f(y | x) / f(y) for each outcome, in nats.
 
         Parameters
@@ -85,7 +87,7 @@ class NoisyRelease:
         """
         return self._each("pml", y, unit)
 
-    def pmc(self, y: Any, unit: Unit = "nats") -> Any:
+    def pmc(self, y: ArrayLike, unit: Unit = "nats") -> Any:
         """Return pmc(y) = log f(y) / inf_x f(y | x) for each outcome, in nats; parameters and accuracy as of `pml`.
 
         In [0, +inf]: +inf at all y for an unbounded secret, NaN for an outcome that cannot occur.
@@ -103,7 +105,7 @@ class NoisyRelease:
         """
         return self._each("pmc", y, unit)
 
-    def error(self, y: Any, side: Side = "pml", unit: Unit = "nats") -> Any:
+    def error(self, y: ArrayLike, side: Side = "pml", unit: Unit = "nats") -> Any:
         """Return a bound on how far off `pml(y)`, or `pmc(y)`, is; shape of `y`.
 
         For finitely many values and known noise it bounds rounding, and is proved; where it rests on an integral over
@@ -128,7 +130,7 @@ class NoisyRelease:
             raise DivulgeError.of("y", condition, "an outcome", "nearer to values beyond", hint)
         return outcomes.shaped(found.leakage / nats_per(unit), y)
 
-    def points(self, y: Any) -> np.ndarray:
+    def points(self, y: ArrayLike) -> np.ndarray:
         """Return the outcomes less the noise's `loc`, flat and checked: finite, on the lattice of lattice noise.
 
         Examples
@@ -147,7 +149,7 @@ class NoisyRelease:
                 raise DivulgeError.of("y", "hold outcomes on the lattice of the noise", "an outcome", "off it")
         return points - self.noise.loc
 
-    def log_density(self, y: Any) -> Any:
+    def log_density(self, y: ArrayLike) -> Any:
         """Return log f(y), the log density of the outcome (log probability for lattice noise); shape of `y`.
 
         -inf for an outcome that cannot occur; raises DivulgeError for outcomes that are no finite numbers.
@@ -160,7 +162,7 @@ class NoisyRelease:
         """
         return outcomes.shaped(self.law.log_density(self.points(y)), y)
 
-    def density(self, y: Any) -> Any:
+    def density(self, y: ArrayLike) -> Any:
         """Return f(y) >= 0, the density of the outcome (probability for lattice noise); shape of `y`.
 
         Raises DivulgeError for outcomes that are no finite numbers.
@@ -202,7 +204,7 @@ class NoisyRelease:
         p = np.exp(weights)
         return Prior(p / p.sum(), [float(v) for v in self.law.values])
 
-    def posterior_density(self, y: float, x: Any) -> Any:
+    def posterior_density(self, y: float, x: ArrayLike) -> Any:
         """Return the density of one record at `x` given the outcome `y`, for a secret with a density; shape of `x`.
 
         In [0, +inf), 0 outside the support. As exact as `pml`. Raises DivulgeError for a secret with finitely many
@@ -245,7 +247,7 @@ class NoisyRelease:
         ratio = {v: law.log_given(point, np.array([v])) - law.log_outcome(point) for v, _ in self.secret.atoms}
         return {v: p * math.exp(float(ratio[v][0])) for v, p in self.secret.atoms}
 
-    def cdf(self, y: Any) -> Any:
+    def cdf(self, y: ArrayLike) -> Any:
         """Return P(Y <= y), in [0, 1]; shape of `y`; +-inf are allowed, NaN raises DivulgeError.
 
         Examples

@@ -13,6 +13,7 @@ from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable, legend
 from divulge.late import late
+from divulge.model.accepted import Claim, LabelsLike
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, raised
@@ -191,7 +192,7 @@ class Choice(Tabled):
         return ax
 
 
-def choose(values: Any, guarantee: Any, n: int = 1, bits: float | None = None) -> Choice:
+def choose(values: LabelsLike, guarantee: Claim | str, n: int = 1, bits: float | None = None) -> Choice:
     """Return all protocols side by side, each at the largest ratio a/b that keeps a guarantee, and which one to take.
 
     The largest lift of a report is (a/b) / (1 + (a/b - 1) min T), its largest inverse 1 + (a/b - 1) max T, with the

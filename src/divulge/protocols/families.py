@@ -10,6 +10,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.model.accepted import LabelsLike
 from divulge.model.entries import scalar
 from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
@@ -90,7 +91,7 @@ def _made(name: str, values: Labels, level: float, sets: Sets) -> Protocol:
     return Protocol(name, values, level, _ratio(level), sets)
 
 
-def randomized_response(values: Any, epsilon: float) -> Protocol:
+def randomized_response(values: LabelsLike, epsilon: float) -> Protocol:
     """Return K-ary randomized response: the value itself with weight e^epsilon, each other one with weight 1.
 
     Parameters
@@ -121,7 +122,7 @@ def randomized_response(values: Any, epsilon: float) -> Protocol:
     return _made("randomized-response", labels, level_of(epsilon), Subsets(len(labels), 1))
 
 
-def subset_selection(values: Any, epsilon: float, size: int | None = None) -> Protocol:
+def subset_selection(values: LabelsLike, epsilon: float, size: int | None = None) -> Protocol:
     """Return subset selection: a report is a set of d values, one that holds the own value with weight e^epsilon.
 
     Parameters
@@ -151,7 +152,7 @@ def subset_selection(values: Any, epsilon: float, size: int | None = None) -> Pr
     return _made("subset-selection", labels, level, Subsets(len(labels), chosen))
 
 
-def unary(values: Any, epsilon: float, symmetric: bool = False) -> Protocol:
+def unary(values: LabelsLike, epsilon: float, symmetric: bool = False) -> Protocol:
     """Return unary encoding, RAPPOR's one-time form: K bits, one a value, each kept or flipped independently.
 
     Parameters
@@ -183,7 +184,7 @@ def unary(values: Any, epsilon: float, symmetric: bool = False) -> Protocol:
     return Protocol(name, labels, level, one**2 if symmetric else one, sets)
 
 
-def local_hashing(values: Any, epsilon: float, buckets: int | None = None) -> Protocol:
+def local_hashing(values: LabelsLike | None, epsilon: float, buckets: int | None = None) -> Protocol:
     """Return local hashing: a value is hashed into one of g buckets by a hash drawn for it, and randomized there.
 
     Parameters
@@ -215,7 +216,9 @@ def local_hashing(values: Any, epsilon: float, buckets: int | None = None) -> Pr
     return _made("local-hashing", labels, level, Independent(len(labels), Fraction(1, buckets), bits))
 
 
-def prefix_extension(epsilon: float, lengths: Any = USUAL_LENGTH, buckets: int | None = None) -> Protocol:
+def prefix_extension(
+    epsilon: float, lengths: int | Iterable[int] = USUAL_LENGTH, buckets: int | None = None
+) -> Protocol:
     """Return prefix extension: local hashing of a text's first bytes, of a length that is drawn for each report.
 
     Frequent texts are found without a list: the frequent prefixes of one length are those of the one before, with one
@@ -290,7 +293,7 @@ def _buckets(level: float, buckets: int | None) -> int:
     return _whole(usual if buckets is None else buckets, "buckets", 2, MOST_VALUES)
 
 
-def hadamard(values: Any, epsilon: float) -> Protocol:
+def hadamard(values: LabelsLike, epsilon: float) -> Protocol:
     """Return Hadamard response: a report is the number of a row of Hadamard's matrix, + at the value's column or not.
 
     Parameters
@@ -317,7 +320,7 @@ def hadamard(values: Any, epsilon: float) -> Protocol:
     return _made("hadamard", labels, level_of(epsilon), HadamardRows(len(labels)))
 
 
-def projective(values: Any, epsilon: float, field: int | None = None, dimension: int | None = None) -> Protocol:
+def projective(values: LabelsLike, epsilon: float, field: int | None = None, dimension: int | None = None) -> Protocol:
     """Return projective geometry response: values are points, a report is a hyperplane, rather one through the value.
 
     Parameters

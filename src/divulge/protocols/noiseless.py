@@ -10,7 +10,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.late import late
-from divulge.model.accepted import PriorLike
+from divulge.model.accepted import Claim, PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.roots import turn
@@ -25,7 +25,7 @@ _EQUAL = 30
 """Halvings of the mass that all buckets can have: to nine digits."""
 
 
-def noiseless_hashing(prior: PriorLike, guarantee: Any) -> Channel:
+def noiseless_hashing(prior: PriorLike, guarantee: Claim | str) -> Channel:
     r"""Return the channel that says in which of several buckets of nearly equal prior mass the value lies, for certain.
 
     An outcome is a set S of values with the lift 1 / P(S), so that pml = -log min P(S), and I(X; Y) = H(Y). With

@@ -1,11 +1,14 @@
 """A frequency protocol, and what its reports leak under a prior."""
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from divulge.late import late
+from divulge.model.accepted import PriorLike
+from divulge.model.arraylike import HasArray
 from divulge.model.convert import as_prior
 from divulge.protocols.information import Enclosed
 from divulge.protocols.leakage import ProtocolLeakage, UnderPrior
@@ -39,7 +42,7 @@ class Protocol(TwoLevel):
     (20.0, 1.0, 4.682694)
     """
 
-    def under(self, prior: Any) -> UnderPrior:
+    def under(self, prior: PriorLike) -> UnderPrior:
         """Return the protocol with a prior, aligned: what (prior, protocol) stands for.
 
         Raises
@@ -59,7 +62,7 @@ class Protocol(TwoLevel):
             return UnderPrior(known, replace(self, values=known.secrets, sets=sets.over(known.secrets)))
         return UnderPrior(known.aligned(self.values, "the protocol"), self)
 
-    def codes(self, values: Any, key: bytes = b"") -> np.ndarray:
+    def codes(self, values: Iterable[Hashable] | HasArray, key: bytes = b"") -> np.ndarray:
         """Return values as positions in the list of the protocol, int64, or as digests of their text, uint64.
 
         Examples
@@ -70,7 +73,7 @@ class Protocol(TwoLevel):
         """
         return late("divulge.releasing.reports.decoding:codes_of")(self, values, key)
 
-    def report(self, values: Any, key: bytes | None = None) -> Any:
+    def report(self, values: Iterable[Hashable] | HasArray, key: bytes | None = None) -> Any:
         """Return a fresh report for each value, drawn with exactly the probabilities of the protocol.
 
         One rational Bernoulli draw and one uniform whole number a report, from the AES-256-CTR keystream under a fresh
@@ -106,7 +109,7 @@ class Protocol(TwoLevel):
         """
         return late("divulge.releasing.reports.reports:report")(self, values, key)
 
-    def pml(self, prior: Any, unit: Unit = "nats") -> ProtocolLeakage:
+    def pml(self, prior: PriorLike, unit: Unit = "nats") -> ProtocolLeakage:
         """Return the largest pointwise maximal leakage of a report, log a / min W over sets that can be raised.
 
         Parameters
@@ -131,7 +134,7 @@ class Protocol(TwoLevel):
         """
         return self.under(prior).leakage("pml", unit)
 
-    def pmc(self, prior: Any, unit: Unit = "nats") -> ProtocolLeakage:
+    def pmc(self, prior: PriorLike, unit: Unit = "nats") -> ProtocolLeakage:
         """Return the largest pointwise maximal cost of a report, log max W / b over sets that are not everything.
 
         Parameters
@@ -157,7 +160,7 @@ class Protocol(TwoLevel):
         """
         return self.under(prior).leakage("pmc", unit)
 
-    def mutual_information(self, prior: Any, unit: Unit = "nats") -> Enclosed:
+    def mutual_information(self, prior: PriorLike, unit: Unit = "nats") -> Enclosed:
         """Return I(X; Y) = KL(Bern(aq) || Bern(q)) - E_mu[W log W].
 
         Parameters
@@ -181,7 +184,7 @@ class Protocol(TwoLevel):
         """
         return self.under(prior).mutual_information(unit)
 
-    def bayes_vulnerability(self, prior: Any) -> float:
+    def bayes_vulnerability(self, prior: PriorLike) -> float:
         """Return the chance that a value is guessed right from its report, in [max p, 1].
 
         Examples

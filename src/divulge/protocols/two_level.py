@@ -11,6 +11,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.late import late
+from divulge.model.arraylike import Number
 from divulge.model.channel import Channel
 from divulge.model.entries import scalar
 from divulge.model.labels import Labels, labels_at
@@ -94,7 +95,7 @@ class TwoLevel(Shown):
         """P(x' in S | x): how often a report supports another value."""
         return (self.a - self.b) * self.sets.both + self.b * self.q
 
-    def variance(self, frequency: Any = 0, n: int = 1) -> float:
+    def variance(self, frequency: Number = 0, n: int = 1) -> float:
         """Return the variance of the estimate of a frequency from n reports, for fixed values.
 
         [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (n (p* - q*)^2). Of prefixes of m lengths a whole text stands in n/m
@@ -179,7 +180,7 @@ class TwoLevel(Shown):
             return labels_at(self.values, np.array(outcome, dtype=np.int64))
         return labels_at(self.values, np.array([outcome]))[0] if self.sets.outcomes_are_values else outcome
 
-    def losses(self) -> Any:
+    def losses(self) -> tuple[Any, ...]:
         """Return the privacy losses of every two values, which are those of one pair: what `dv.dp` takes.
 
         Examples

@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 from divulge.errors import DivulgeError
 from divulge.files.tables.frames import like
+from divulge.files.tables.source import TableLike
 from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.publishing.notes import Note
 from divulge.publishing.publication import Papers, Ready, carried_out, described, ready, task
 from divulge.publishing.published import Published, promise
 from divulge.publishing.request import Publish
+from divulge.publishing.statistics import Statistics
 from divulge.releasing.engine import Progress
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output.archive import archived, require_archive
@@ -26,8 +28,8 @@ from divulge.releasing.request import Request, asking, run
 
 @asking("publish")
 def publish(
-    source: Any,
-    statistics: Any,
+    source: TableLike,
+    statistics: Statistics,
     sink: str | os.PathLike[str] | None = None,
     *,
     progress: Progress | Literal[False] | None = None,

@@ -245,7 +245,7 @@ class Published(Record, Shown):
         return cls.of_document(read_document(path), name_of(path), table)
 
     @classmethod
-    def of_document(cls, found: Any, name: str, table: Any = None) -> "Published":
+    def of_document(cls, found: object, name: str, table: Any = None) -> "Published":
         """Return what a receipt tells, from what a file of this name holds.
 
         Examples

@@ -1,10 +1,10 @@
 """What can be published of a table: counts, sums, means, proportions, variances and quantiles, as plain records."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from divulge.errors import DivulgeError
 from divulge.model.entries import rational
@@ -435,6 +435,10 @@ class Proportion(Statistic):
             raise DivulgeError.of("by", "group by other columns than the one that is counted", "it", repr(self.by))
         if self.value is None:
             raise DivulgeError.of("value", "be a value of the column", "it", "None")
+
+
+Statistics: TypeAlias = Statistic | Sequence[Statistic]
+"""One statistic, or several."""
 
 
 def as_statistics(given: Any) -> tuple[Statistic, ...]:

@@ -4,8 +4,10 @@ from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
+from divulge.model.arraylike import Number
 from divulge.model.metrics.geography import Box
 from divulge.model.metrics.quantities import per_unit
 from divulge.releasing.drawing.placed import PlacePart
@@ -15,7 +17,13 @@ from divulge.releasing.request import MOST_ROWS
 
 
 def noisy_places(
-    lat: Any, lon: Any, epsilon: str, *, grid: str, box: Any, rows_per_person: int = 1
+    lat: ArrayLike,
+    lon: ArrayLike,
+    epsilon: str,
+    *,
+    grid: str,
+    box: tuple[Number, Number, Number, Number],
+    rows_per_person: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Return places with exact planar geometric noise, in degrees: epsilon-metric private, geo-indistinguishable.
 

@@ -11,7 +11,7 @@ import numpy as np
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.settings import using
-from divulge.files.tables.source import Source, is_plain
+from divulge.files.tables.source import Source, TableLike, is_plain
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
 from divulge.model.entries import scalar
@@ -256,7 +256,7 @@ def _bar(value: Value, scale: float) -> str:
 
 
 @asking("release")
-def preview(source: Any, *, by: str | None = None, levels: Sequence[float] = LEVELS, **options: Any) -> Preview:
+def preview(source: TableLike, *, by: str | None = None, levels: Sequence[float] = LEVELS, **options: Any) -> Preview:
     """Return how far estimates of a release would be off, and how often rows stay as they are; draw nothing.
 
     The half-width of a value is that of the interval which `estimate_frequencies` gives by default, at the numbers of

@@ -15,7 +15,7 @@ from divulge import __version__, stopping
 from divulge.errors import DivulgeError
 from divulge.files.opening import replacing
 from divulge.files.settings import current
-from divulge.files.tables.source import Source, is_plain
+from divulge.files.tables.source import Source, TableLike, is_plain
 from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
@@ -58,7 +58,7 @@ with. Names that begin with "keeper" are for the keeper of the source only, and 
 
 @asking("release")
 def release(
-    source: Any,
+    source: TableLike,
     sink: str | os.PathLike[str] | None = None,
     *,
     progress: Progress | Literal[False] | None = None,

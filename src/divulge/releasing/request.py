@@ -3,12 +3,12 @@
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from divulge import __version__
 from divulge.errors import DivulgeError, did_you_mean
@@ -16,12 +16,15 @@ from divulge.files.channels import as_json
 from divulge.files.forms import fits
 from divulge.files.opening import name_of, naming, replacing
 from divulge.files.settings import using
-from divulge.files.tables.source import Source
-from divulge.files.tables.tidying import columns_of, group_texts, rules_of
+from divulge.files.tables.source import Source, TableLike
+from divulge.files.tables.tidying import GroupsLike, columns_of, group_texts, rules_of
+from divulge.guarantees.guarantee import GuaranteeLike
 from divulge.late import late
 from divulge.model.record import Record
 from divulge.model.shown import printable_json
+from divulge.releasing.engine import Progress
 from divulge.releasing.options import EngineName, Option, read, require_kind, written
+from divulge.releasing.records.ledger import Ledger
 from divulge.units import Unit, nats_per
 
 P = ParamSpec("P")
@@ -57,11 +60,11 @@ class Reading(Record):
     footer: Annotated[int | None, Option("Leave out so many rows at the end: totals, notes.", int, "N")] = None
     number_names: Annotated[bool, Option("Columns of one name get numbers: day, day (2).", bool)] = False
     one_spelling: Annotated[
-        Any,
+        str | Sequence[str] | None,
         Option("Texts there that differ in blanks, case or leading zeros are one value.", list[str], "C"),
     ] = None
     group: Annotated[
-        Any,
+        GroupsLike | None,
         Option(
             "Group values first, by ranges of a width (10000, 10000:0:90000), day, month, quarter, year, first:2 "
             "letters, or rare:50 (fewer rows: other).",
@@ -114,14 +117,15 @@ class Recording(Record):
     """What is on record."""
 
     ledger: Annotated[
-        Any,
+        Ledger | str | os.PathLike[str] | None,
         Option(
             "An SQLite file or SQLAlchemy URL; else $DIVULGE_LEDGER, else ledger.sqlite in the user's data folder.",
             metavar="WHERE",
         ),
     ] = None
     budget: Annotated[
-        Any, Option("What all releases of the same may tell together, such as ldp=2 or dp=2.", metavar="GUARANTEE")
+        GuaranteeLike | None,
+        Option("What all releases of the same may tell together, such as ldp=2 or dp=2.", metavar="GUARANTEE"),
     ] = None
     source_name: Annotated[str | None, Option("What the ledger calls the table, if not by its path.")] = None
     people: Annotated[
@@ -163,7 +167,7 @@ class Request(Recording, Writing, Reading, Protecting):
     ] = None
 
     @staticmethod
-    def of(action: str, source: Any = None, sink: Place = None, **options: Any) -> "Request":
+    def of(action: str, source: TableLike | None = None, sink: Place = None, **options: Any) -> "Request":
         """Return the request for an action; a table in memory is no part of it.
 
         Examples
@@ -276,7 +280,7 @@ class Request(Recording, Writing, Reading, Protecting):
         return head | {name: written(value, name, strict) for name, value in self.given.items()}
 
     @staticmethod
-    def from_dict(given: Any) -> "Request":
+    def from_dict(given: object) -> "Request":
         """Return the request that `to_dict` described; what is unknown is refused.
 
         Examples
@@ -285,14 +289,14 @@ class Request(Recording, Writing, Reading, Protecting):
         Traceback (most recent call last):
         divulge.errors.DivulgeError: `request` must have known options; one is 'colum'. Hint: Did you mean 'column'?
         """
-        form = {"format": str, "action": str}
-        if not fits(given, form) or given["format"] != FORMAT:
+        form, found = {"format": str, "action": str}, cast(Any, given)
+        if not fits(found, form) or found["format"] != FORMAT:
             raise DivulgeError.of("request", f'be an object with "format": "{FORMAT}" and an action', "it",
                                   "something else", "--save-request FILE writes one.")  # fmt: skip
-        if given["action"] not in ACTIONS:
-            raise DivulgeError.unknown("action", given["action"], ACTIONS)
-        made: type[Request] = late(ACTIONS[given["action"]])  # pyright: ignore[reportAssignmentType]
-        found = {name: value for name, value in given.items() if name not in ("format", "version", "action")}
+        if found["action"] not in ACTIONS:
+            raise DivulgeError.unknown("action", found["action"], ACTIONS)
+        made: type[Request] = late(ACTIONS[found["action"]])  # pyright: ignore[reportAssignmentType]
+        found = {name: value for name, value in found.items() if name not in ("format", "version", "action")}
         for name in found:
             if name not in made.options():
                 raise DivulgeError.of("request", "have known options", "one", repr(name)[:60],
@@ -437,10 +441,10 @@ def asking(action: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def run(
-    request: Any,
-    source: Any = None,
+    request: Request | str | os.PathLike[str],
+    source: TableLike | None = None,
     *,
-    progress: Any = None,
+    progress: Progress | Literal[False] | None = None,
     warn: Callable[[str], object] = lambda warning: None,
 ) -> Any:
     """Return what a request gives when it is carried out: a Receipt, Published, or a Generalization.

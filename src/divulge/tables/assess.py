@@ -1,12 +1,13 @@
 """Assess a table: count its groups in a stream, and look at what they tell."""
 
+import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from divulge.errors import DivulgeError
 from divulge.files.hierarchies import Hierarchy, as_hierarchy
-from divulge.files.tables.source import Source, is_plain
+from divulge.files.tables.source import Source, TableLike, is_plain
 from divulge.files.tables.table import open_table
 from divulge.model.entries import scalar
 from divulge.model.labels import text_of
@@ -17,12 +18,12 @@ from divulge.tables.groups import MISSING, groups_of
 
 
 def assess(
-    table: Any,
+    table: TableLike,
     known: str | Sequence[str] | None = None,
     secret: str | Sequence[str] | None = None,
     *,
-    hierarchies: Mapping[str, Any] | None = None,
-    population: Any = None,
+    hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
+    population: TableLike | int | None = None,
     confidence: float = 0.95,
     pairs: bool = True,
     engine: EngineName = "local",
@@ -178,7 +179,7 @@ def _population(
         if given < found.rows:
             raise DivulgeError.of("population", f"be at least the {found.rows:,} rows of the table", "it", f"{given:,}")
         return None, given
-    people = contingency(given, list(columns), engine=engine)
+    people = contingency(cast(TableLike, given), list(columns), engine=engine)
     inside = _keys(_projected(found, columns))
     outside = _keys(people)
     for key, rows in inside.items():

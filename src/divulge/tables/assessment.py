@@ -11,7 +11,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.guarantees.catalog import as_guarantees
-from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.guarantees.guarantee import Guarantee, GuaranteesLike, Verdict
 from divulge.measures.robust import ConvexHull
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
@@ -202,7 +202,7 @@ class Assessment(Tabled, Record):
         """The least e^H(S | g): entropy l-diversity, correctly rounded."""
         return models.entropy_l(self._sensitive).value
 
-    def recursive_c(self, l: int) -> Any:
+    def recursive_c(self, l: int) -> float | Fraction:
         """Return the largest r_1 / (r_l + ... + r_m), an exact Fraction; inf where a group has fewer than l values.
 
         Recursive (c, l)-diversity holds for every c above it.
@@ -329,7 +329,7 @@ class Assessment(Tabled, Record):
         chosen = reduction.extremes(self._sensitive, kind)
         return self.joint if chosen is None else reduction.joint_of(self._sensitive, chosen)
 
-    def verdicts(self, claims: Any) -> tuple[Verdict, ...]:
+    def verdicts(self, claims: GuaranteesLike) -> tuple[Verdict, ...]:
         """Return for each claim whether it holds, with a witness: for each sensitive column alone, and for all jointly.
 
         Examples
@@ -346,7 +346,7 @@ class Assessment(Tabled, Record):
     def _subjects(self, claim: Guarantee) -> tuple["Assessment", ...]:
         return (self,) if claim.kind == "k" else (self, *self.alone)
 
-    def holds(self, claims: Any) -> bool:
+    def holds(self, claims: GuaranteesLike) -> bool:
         """Return whether all claims hold, decided exactly: guarantees, or texts such as "k=5".
 
         Examples

@@ -12,7 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.hierarchies import TOP, Hierarchy, as_hierarchy, suggested
 from divulge.files.tables.buffers import of_texts
-from divulge.files.tables.source import Source
+from divulge.files.tables.source import Source, TableLike
 from divulge.files.tables.table import open_table
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
@@ -43,7 +43,7 @@ from divulge.tables.request import Generalize
 
 @asking("generalize")
 def generalize(
-    table: Any,
+    table: TableLike,
     known: str | Sequence[str],
     secret: str | Sequence[str] | None = None,
     sink: str | os.PathLike[str] | None = None,

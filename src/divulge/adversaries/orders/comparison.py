@@ -2,6 +2,7 @@
 
 import html
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from divulge.adversaries.adversary import Gain
@@ -10,7 +11,7 @@ from divulge.adversaries.orders.refinements import Refinement, max_case_refineme
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity, maximal_cost_leakage
 from divulge.measures.pointwise.density import ldp, lift, lift_capacity, pmc, pml
-from divulge.model.accepted import PriorLike
+from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
 from divulge.model.joint import Joint
@@ -75,7 +76,7 @@ class Comparison(Record):
     b: Channel
     average_case: tuple[Refinement, Refinement]
     max_case: tuple[Refinement, Refinement]
-    measures: dict[str, tuple[Any, Any]]
+    measures: dict[str, tuple[float | Fraction, float | Fraction]]
     unit: Unit
 
     def safer(self, order: str) -> str:
@@ -172,7 +173,12 @@ def _sentence(one: Refinement, less: str, more: str) -> str:
 
 
 def compare(
-    a: Any, b: Any, prior: PriorLike | None = None, *, unit: Unit = "nats", tolerance: float | None = None
+    a: ChannelLike,
+    b: ChannelLike,
+    prior: PriorLike | None = None,
+    *,
+    unit: Unit = "nats",
+    tolerance: float | None = None,
 ) -> Comparison:
     """Return who is safer against whom: average-case and max-case refinement both ways, and the measures side by side.
 

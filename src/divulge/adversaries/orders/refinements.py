@@ -15,6 +15,7 @@ from divulge.adversaries.orders.descent import nearest_by_descent
 from divulge.adversaries.orders.linear import deadline, nearest, supported
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
@@ -58,12 +59,12 @@ class Refinement(Shown):
     riskier: Channel
     safer: Channel
     holds: bool
-    error: Any
-    tolerance: Any
+    error: float | Fraction
+    tolerance: float | Fraction
     certificate: Channel | None = None
     gain: Gain | None = None
     prior: Prior | None = None
-    vulnerability: tuple[Any, Any] | None = None
+    vulnerability: tuple[float | Fraction, float | Fraction] | None = None
 
     def __bool__(self) -> bool:
         return self.holds
@@ -75,7 +76,7 @@ class Refinement(Shown):
 
 
 def refinement(
-    riskier: Any, safer: Any, tolerance: float | None = None, *, time_limit: float | None = None
+    riskier: ChannelLike, safer: ChannelLike, tolerance: float | None = None, *, time_limit: float | None = None
 ) -> Refinement:
     """Return whether `safer` leaks no more than `riskier` to any average-case adversary, under any prior.
 
@@ -126,7 +127,7 @@ def refinement(
 
 
 def max_case_refinement(
-    riskier: Any, safer: Any, tolerance: float | None = None, *, time_limit: float | None = None
+    riskier: ChannelLike, safer: ChannelLike, tolerance: float | None = None, *, time_limit: float | None = None
 ) -> Refinement:
     """Return whether `safer` leaks no more than `riskier` to any max-case adversary, under any prior.
 

@@ -13,6 +13,8 @@ import numpy as np
 from divulge.adversaries.adversary import Adversary, Gain
 from divulge.errors import DivulgeError
 from divulge.model import labels as _labels
+from divulge.model.accepted import ChannelLike
+from divulge.model.arraylike import Matrix, Number
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.labels import Labels
@@ -46,10 +48,10 @@ class Score(Record):
     Score 'within one' by a function: the most on average
     """
 
-    of: Any
+    of: Callable[[Any, Any], Number] | Matrix
     least: bool = False
     worst: bool = False
-    about: Any = None
+    about: ChannelLike | None = None
     name: str = "score"
 
     def __repr__(self) -> str:

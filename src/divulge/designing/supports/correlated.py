@@ -1,5 +1,6 @@
 """What a release tells of another variable that the secret is correlated with: the best mixture of all vertices."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from divulge.designing.linear.scores import given_secret
 from divulge.designing.polytope.utilities import SubConvex
+from divulge.model.accepted import ChannelLike
 from divulge.model.labels import Labels
 from divulge.model.record import Record
 
@@ -43,8 +45,8 @@ class About(Record):
     True
     """
 
-    of: Any
-    utility: Any = "mutual-information"
+    of: ChannelLike
+    utility: str | Callable[..., Any] = "mutual-information"
 
 
 @dataclass(frozen=True, eq=False)

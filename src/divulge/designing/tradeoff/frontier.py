@@ -18,7 +18,7 @@ from divulge.designing.utility import Utility
 from divulge.errors import DivulgeError
 from divulge.extras import drawable, legend, require
 from divulge.guarantees.catalog import kind_named
-from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.guarantee import Guarantee, GuaranteeLike
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.model.accepted import PriorLike
 from divulge.model.record import Record
@@ -90,7 +90,7 @@ def _guarantee(kind: type[Guarantee], value: float) -> Guarantee:
 def least_epsilon(
     prior: PriorLike,
     kind: type[Guarantee] | str,
-    *others: Any,
+    *others: GuaranteeLike,
     at_least: float | None = None,
     at_most: float | None = None,
     utility: Utility = "mutual-information",
@@ -265,7 +265,7 @@ def frontier(
     prior: PriorLike,
     kind: type[Guarantee] | str,
     epsilons: Iterable[float],
-    *others: Any,
+    *others: GuaranteeLike,
     utility: Utility = "mutual-information",
     named: Iterable[str] | None = None,
     **options: Any,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.numbers import Bracket, order
 from divulge.dp.loss.orders import Curve, between, per_order
 from divulge.dp.loss.promised import dominating
-from divulge.dp.subjects import counted
+from divulge.dp.subjects import ReleaseLike, SubjectLike, counted
 from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
 from divulge.errors import DivulgeError
 from divulge.model.entries import scalar
@@ -89,7 +89,7 @@ class Composition(Shown):
     (5.0, Bracket(lower=5.0, upper=5.0))
     """
 
-    releases: tuple[tuple[Any, int], ...]
+    releases: tuple[tuple[SubjectLike, int], ...]
     directions: tuple[Direction, ...]
     tolerance: float = 1e-6
 
@@ -297,7 +297,7 @@ class Composition(Shown):
         """
         return replace(self, tolerance=tolerance)
 
-    def then(self, *releases: Any) -> "Composition":
+    def then(self, *releases: ReleaseLike) -> "Composition":
         """Return the composition of these releases with more.
 
         Examples
@@ -444,7 +444,7 @@ def _rho(parts: tuple[Part, ...]) -> float:
     return min(all_rate, between(curve, per_order(0.0)).upper + rest)
 
 
-def compose(*releases: Any, tolerance: float = 1e-6) -> Composition:
+def compose(*releases: ReleaseLike, tolerance: float = 1e-6) -> Composition:
     """Return the composition of releases about the same data: brackets on delta(epsilon) and epsilon(delta).
 
     What adds up is what releases tell of one record or value. Others that are correlated with it are not covered:

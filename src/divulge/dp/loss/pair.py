@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.divergences import divergence_named
@@ -18,6 +19,7 @@ from divulge.dp.loss.numbers import each, like, numbers, order, probabilities
 from divulge.dp.loss.quadrature import LossFunction
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import exp_term
+from divulge.model.arraylike import Number
 from divulge.roots import least
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class PrivacyLoss(ABC):
         (1, 0)
         """
 
-    def tail(self, threshold: Any) -> Any:
+    def tail(self, threshold: ArrayLike) -> Any:
         """Return P(L > threshold) under P, infinite losses included; the shape of `threshold`.
 
         Examples
@@ -110,7 +112,7 @@ class PrivacyLoss(ABC):
     def _tail(self, t: np.ndarray) -> np.ndarray:
         """Return `tail` of an array that is checked."""
 
-    def tail_under_q(self, threshold: Any) -> Any:
+    def tail_under_q(self, threshold: ArrayLike) -> Any:
         """Return Q(L > threshold), the same event under Q.
 
         Examples
@@ -125,7 +127,7 @@ class PrivacyLoss(ABC):
     def _tail_under_q(self, t: np.ndarray) -> np.ndarray:
         """Return `tail_under_q` of an array that is checked."""
 
-    def delta(self, epsilon: Any) -> Any:
+    def delta(self, epsilon: ArrayLike) -> Any:
         """Return delta(epsilon) = sup_S P(S) - e^epsilon Q(S) = E_P[(1 - e^(epsilon - L))_+], for any real epsilon.
 
         Examples
@@ -183,7 +185,9 @@ class PrivacyLoss(ABC):
         return self
 
     @staticmethod
-    def between(p: Any, q: Any, pair: tuple[Hashable, Hashable] = (0, 1)) -> "PrivacyLoss":
+    def between(
+        p: Sequence[Number] | np.ndarray, q: Sequence[Number] | np.ndarray, pair: tuple[Hashable, Hashable] = (0, 1)
+    ) -> "PrivacyLoss":
         """Return the loss of two rows, distributions over the same outcomes; exact when an entry is.
 
         Examples
@@ -196,10 +200,10 @@ class PrivacyLoss(ABC):
         """
         from divulge.model.channel import Channel
 
-        first, second = Channel([p, q]).matrix
+        first, second = Channel([list(p), list(q)]).matrix
         return PrivacyLoss._finite(first, second, pair)
 
-    def cdf(self, threshold: Any) -> Any:
+    def cdf(self, threshold: ArrayLike) -> Any:
         """Return P(L <= threshold) under P.
 
         Examples
@@ -210,7 +214,7 @@ class PrivacyLoss(ABC):
         t = numbers(threshold, "threshold")
         return like(1.0 - np.asarray(self.tail(t)), t)
 
-    def epsilon(self, delta: Any) -> Any:
+    def epsilon(self, delta: ArrayLike) -> Any:
         """Return the least epsilon >= 0 with delta(epsilon) <= delta, rounded up; +inf when there is none.
 
         The twin of `delta`: `delta(epsilon(d)) <= d` always holds.
@@ -227,7 +231,7 @@ class PrivacyLoss(ABC):
     def _epsilon(self, delta: float) -> float:
         return self._least_at(delta, self.delta)
 
-    def quantile(self, delta: Any) -> Any:
+    def quantile(self, delta: ArrayLike) -> Any:
         """Return the least epsilon >= 0 with P(L > epsilon) <= delta, rounded up; the twin of `tail`.
 
         Examples

@@ -19,7 +19,8 @@ from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import maximal_leakage
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import ldp, pml
-from divulge.model.accepted import PriorLike
+from divulge.model.accepted import ChannelLike, PriorLike
+from divulge.model.arraylike import Seed
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.prior import Prior
@@ -118,7 +119,7 @@ def _exact(name: str, prior: Any, releases: Sequence[Any], unit: Unit) -> Pointw
     )
 
 
-def joint_pml(prior: PriorLike, *releases: Any, unit: Unit = "nats") -> Pointwise:
+def joint_pml(prior: PriorLike, *releases: ChannelLike | tuple[ChannelLike, int], unit: Unit = "nats") -> Pointwise:
     """Return the pointwise maximal leakage of several releases about one secret together, in nats.
 
     l(X -> y_1..y_k) = max_x log P(y_1..y_k | x) / q(y_1..y_k), one value for each type of the outcomes.
@@ -155,7 +156,7 @@ def joint_pml(prior: PriorLike, *releases: Any, unit: Unit = "nats") -> Pointwis
     return _exact("pml", prior, releases, unit)
 
 
-def joint_pmc(prior: PriorLike, *releases: Any, unit: Unit = "nats") -> Pointwise:
+def joint_pmc(prior: PriorLike, *releases: ChannelLike | tuple[ChannelLike, int], unit: Unit = "nats") -> Pointwise:
     """Return the pointwise maximal cost of several releases about one secret together, in nats, by type.
 
     Lambda(X -> y_1..y_k) = max_x log q(y_1..y_k) / P(y_1..y_k | x), in [0, +inf].
@@ -213,7 +214,9 @@ class LeakageBounds(Record, Shown):
     ways: dict[str, float]
 
 
-def leakage_bounds(prior: PriorLike, *releases: Any, unit: Unit = "nats") -> LeakageBounds:
+def leakage_bounds(
+    prior: PriorLike, *releases: ChannelLike | tuple[ChannelLike, int], unit: Unit = "nats"
+) -> LeakageBounds:
     """Return upper bounds on the leakage of several releases about one secret, without listing their outcomes.
 
     Sound whatever the releases are: pml of one release plus ldp of all later ones (in any order: the best is taken);
@@ -355,8 +358,8 @@ class SampledLeakage(Record, Shown):
 
 def sampled_leakage(
     prior: PriorLike,
-    *releases: Any,
-    rng: Any = None,
+    *releases: ChannelLike | tuple[ChannelLike, int],
+    rng: Seed | None = None,
     leakage: str = "pml",
     samples: int = 10_000,
     confidence: float = 0.99,

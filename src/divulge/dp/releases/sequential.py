@@ -15,7 +15,7 @@ from divulge.model.convert import as_channel, as_joint
 from divulge.units import Unit
 
 
-def adaptively(first: Any, later: Mapping[Any, Any]) -> Channel:
+def adaptively(first: ChannelLike, later: Mapping[Any, ChannelLike]) -> Channel:
     """Return the channel of two releases, the second chosen by what the first one showed.
 
     P(y, z | x) = C_xy D^y_xz, with `later[y]` the channel D^y used after outcome y.

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from divulge.dp.shuffling.law import ShuffledLaw, window
 from divulge.dp.subjects import as_subject
 from divulge.errors import DivulgeError
 from divulge.exact import as_floats
+from divulge.model.accepted import ChannelLike
+from divulge.model.arraylike import Number
 from divulge.model.channel import Channel
 
 _MOST_PEOPLE = 10**10
@@ -51,7 +53,7 @@ class Shuffled(Mechanism):
     (0.1182, 4.0)
     """
 
-    local: Any
+    local: Number | ChannelLike
     n: int
 
     def __post_init__(self) -> None:
@@ -67,7 +69,7 @@ class Shuffled(Mechanism):
         hiding, n = Hiding.of(self.local), int(self.n)
         found = _loss(hiding, n)
         if is_number(self.local):
-            return (replace(found, known=Known.PROMISE, below=False, stated=Fraction(self.local)),)
+            return (replace(found, known=Known.PROMISE, below=False, stated=Fraction(cast(Any, self.local))),)
         attack = _attack(self.local)
         return (replace(found, below=False if attack is None else _counted(*attack, n)),)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
@@ -177,7 +178,7 @@ def _refutes_gaussian(guesses: int, right: int, trials: int, mu: float, risk: fl
     return r + h > guesses / trials * (1 + _ROUNDING)
 
 
-def anytime(right: Any, confidence: float = 0.95, base_rate: float = 0.5) -> float:
+def anytime(right: ArrayLike, confidence: float = 0.95, base_rate: float = 0.5) -> float:
     r"""Return a lower bound on epsilon, in nats, from guesses that were ordered by how sure they are.
 
     People are in the data independently. Under pure epsilon-DP, given the output and who of the earlier ones is in,

@@ -1,14 +1,16 @@
 """Quantum differential privacy of small systems: sandwiched Renyi divergence of density matrices."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.dp.loss.numbers import order
 from divulge.dp.variants.worst import Worst, largest
 from divulge.errors import DivulgeError
+from divulge.model.arraylike import HasArray
 from divulge.model.convert import as_channel
 from divulge.model.entries import TOLERANCE
 from divulge.model.neighbors import NeighborsLike, ordered_pairs
@@ -18,7 +20,7 @@ _ZERO = 1e-12
 """Eigenvalues below this, of a state of trace 1, are 0."""
 
 
-def quantum_renyi(rho: Any, sigma: Any, alpha: float, unit: Unit = "nats") -> float:
+def quantum_renyi(rho: ArrayLike, sigma: ArrayLike, alpha: float, unit: Unit = "nats") -> float:
     """Return the sandwiched Renyi divergence of order alpha, in nats, in [0, +inf].
 
     log Tr[(s rho s)^alpha] / (alpha - 1) with s = sigma^((1 - alpha) / (2 alpha)); order 1 is the relative entropy
@@ -73,7 +75,12 @@ def quantum_renyi(rho: Any, sigma: Any, alpha: float, unit: Unit = "nats") -> fl
     return max(0.0, total / (alpha - 1)) / nats_per(unit)
 
 
-def quantum_dp(states: Any, alpha: float, neighbors: NeighborsLike = None, unit: Unit = "nats") -> Worst:
+def quantum_dp(
+    states: Mapping[Any, HasArray] | Sequence[HasArray],
+    alpha: float,
+    neighbors: NeighborsLike = None,
+    unit: Unit = "nats",
+) -> Worst:
     """Return quantum Renyi DP: the largest sandwiched divergence of order alpha over ordered pairs of states, in nats.
 
     Parameters

@@ -1,10 +1,11 @@
 """Capacity-bounded differential privacy: what adversaries with given features of the outcome can tell apart."""
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge.dp.loss.divergences import Divergence, divergence_named
 from divulge.dp.subjects import as_rows
@@ -40,7 +41,7 @@ class CapacityBounded(Record, Shown):
     value: float
     upper: float
     weights: np.ndarray
-    pair: Any
+    pair: tuple[Hashable, Hashable]
 
     @property
     def gap(self) -> float:
@@ -50,7 +51,7 @@ class CapacityBounded(Record, Shown):
 
 def capacity_bounded(
     channel: ChannelLike,
-    features: Any,
+    features: ArrayLike,
     divergence: str = "kl",
     *,
     radius: float = math.inf,

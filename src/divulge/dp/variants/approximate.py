@@ -9,7 +9,8 @@ are; it is at least that of the rows divided by their sums, but for a relative 1
 """
 
 from functools import partial
-from typing import Any
+
+from numpy.typing import ArrayLike
 
 from divulge.dp.loss.numbers import numbers, probabilities
 from divulge.dp.subjects import SubjectLike
@@ -20,7 +21,7 @@ from divulge.units import Unit, nats_per
 
 
 def delta_from_epsilon(
-    subject: SubjectLike, epsilon: Any, neighbors: NeighborsLike = None, unit: Unit = "nats"
+    subject: SubjectLike, epsilon: ArrayLike, neighbors: NeighborsLike = None, unit: Unit = "nats"
 ) -> Worst:
     """Return the least delta of (epsilon, delta)-DP: max over pairs of E_P[(1 - e^(epsilon - L))_+] + P(L = inf).
 

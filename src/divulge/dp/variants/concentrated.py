@@ -4,8 +4,8 @@ Subjects, answers and float entries are those of `variants`.
 """
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 from divulge.dp.knowledge import Known
 from divulge.dp.loss.closed import ExponentialLoss
@@ -40,8 +40,8 @@ class MeanConcentrated(Shown):
 
     mu: float
     tau: float
-    mu_pair: Any
-    tau_pair: Any
+    mu_pair: tuple[Hashable, Hashable]
+    tau_pair: tuple[Hashable, Hashable]
     tau_lower: float
 
 
@@ -251,8 +251,8 @@ class CappedCurve(Shown):
 
     xi: float
     rho: float
-    xi_pair: Any
-    rho_pair: Any
+    xi_pair: tuple[Hashable, Hashable]
+    rho_pair: tuple[Hashable, Hashable]
 
 
 def truncated_cdp(subject: SubjectLike, neighbors: NeighborsLike = None, unit: Unit = "nats") -> CappedCurve:

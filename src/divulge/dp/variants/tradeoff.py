@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge import exact
 from divulge.dp.loss import grid
@@ -66,7 +67,7 @@ class TradeOff(Record, Shown):
         shown = ", ".join(f"{self(a):.4g} at {a:g}" for a in (0.01, 0.05, 0.1, 0.5))
         return f"TradeOff: the best test misses Q with probability {shown} (of rejecting P)"
 
-    def __call__(self, alpha: Any) -> Any:
+    def __call__(self, alpha: ArrayLike) -> Any:
         """Return the least beta at level alpha, in [0, 1 - alpha].
 
         By the test of this level where there are losses, of Gaussian ones Phi(Phi^-1(1 - alpha) - mu), rounded down;

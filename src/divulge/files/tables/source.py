@@ -3,22 +3,40 @@
 import io
 import os
 import stat
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from divulge import stopping
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.opening import columns_exist, regular
 from divulge.files.settings import Limits, current
+from divulge.model.arraylike import HasArrow
 from divulge.model.shown import Shown
 
 MOST_ROWS = 1 << 20
 """Rows in a batch of a narrow table; a wide one gets fewer, so that a batch takes about as much memory."""
+
+
+class Lazy(Protocol):
+    """A table that is worked out when it is asked for: a LazyFrame of polars, a DataFrame of Spark."""
+
+    def collect(self, *args: Any, **kwargs: Any) -> Any:
+        """Return its rows."""
+        ...
+
+
+class Batches(Protocol):
+    """A Dataset of pyarrow."""
+
+    def to_batches(self, *args: Any, **kwargs: Any) -> Any:
+        """Return its rows as record batches."""
+        ...
+
 
 Stream = Callable[[Sequence[str], Sequence[str]], Iterator[Any]]
 """From the columns wanted, and those that should arrive as dictionaries, to record batches."""
@@ -318,3 +336,7 @@ def reading(name: str) -> Generator[None]:
         ) from None
     except DivulgeError as error:
         raise InputFileError(f"{name}: {error}") from None
+
+
+TableLike: TypeAlias = Source | str | os.PathLike[str] | HasArrow | Lazy | Batches | Mapping[str, Iterable[Hashable]]
+"""The path of a table, a table in memory of pandas, polars, pyarrow, DuckDB or Spark, or columns by name."""

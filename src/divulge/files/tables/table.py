@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.files.foreign import apart
@@ -12,8 +11,8 @@ from divulge.files.opening import absent, standard_input
 from divulge.files.settings import Settings, current, using
 from divulge.files.tables import columnar, delimited
 from divulge.files.tables.frames import IN_MEMORY, from_columns
-from divulge.files.tables.source import Content, Source, reading
-from divulge.files.tables.tidying import columns_of, group_texts, tidied
+from divulge.files.tables.source import Content, Source, TableLike, reading
+from divulge.files.tables.tidying import GroupsLike, columns_of, group_texts, tidied
 
 PARQUET = TABLES["Parquet"]
 
@@ -29,7 +28,7 @@ _MAGIC: dict[bytes, str] = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff
 
 
 def open_table(
-    table: Any,
+    table: TableLike,
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -39,7 +38,7 @@ def open_table(
     footer: int | None = None,
     number_names: bool | None = None,
     one_spelling: str | Sequence[str] | None = None,
-    group: Any = None,
+    group: GroupsLike | None = None,
     line_breaks: bool | None = None,
     limit: str | None = None,
 ) -> Source:

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from divulge.errors import DivulgeError, InputFileError, number_of, printable
 from divulge.extras import require
@@ -18,6 +18,9 @@ OTHER = "other"
 
 MOST_SPELLINGS = 1_000_000
 """A column whose values have more spellings is no column of answers."""
+
+GroupsLike: TypeAlias = str | Sequence[str] | Mapping[str, str | int | float]
+"""Rules of grouping: texts COLUMN=RULE, or {column: rule}."""
 
 _FORM = "a width of ranges such as 10000 or 10000:0:90000, day, month, quarter, year, first:2 or rare:50"
 

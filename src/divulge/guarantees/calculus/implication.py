@@ -22,6 +22,7 @@ from divulge.guarantees.kinds.loss import KL, RDP, AbsChi
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.theorems import THEOREMS
 from divulge.model.accepted import PriorLike
+from divulge.model.arraylike import Number
 from divulge.model.shown import Shown
 from divulge.units import Unit
 
@@ -76,11 +77,11 @@ class Step(Shown):
 
 def implied(
     given: Guarantee | Sequence[Guarantee],
-    kind: Any,
+    kind: type[Guarantee] | str,
     *,
     prior: PriorLike | None = None,
-    p_min: Any = None,
-    n: Any = None,
+    p_min: Number | None = None,
+    n: int | None = None,
     uniform: bool = False,
     general: bool = False,
     **index: Any,

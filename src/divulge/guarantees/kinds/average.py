@@ -29,7 +29,7 @@ class AverageGLeakage(Guarantee):
     [False, True]
     """
 
-    ratio: Any = parameter(converter=number)
+    ratio: float | Fraction = parameter(converter=number)
     kind = "average-g-leakage"
     title = "average-case g-leakage"
     sentence = (
@@ -55,7 +55,7 @@ class BayesCapacity(Guarantee):
     [False, True]
     """
 
-    ratio: Any = parameter(converter=number)
+    ratio: float | Fraction = parameter(converter=number)
     kind = "bayes-capacity"
     title = "Bayes capacity"
     sentence = (
@@ -78,7 +78,7 @@ class MaximalLeakage(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "maximal-leakage"
     title = "maximal leakage"
     sentence = (
@@ -101,7 +101,7 @@ class MaximalCostLeakage(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "maximal-cost-leakage"
     title = "maximal cost leakage"
     sentence = (
@@ -125,7 +125,7 @@ class MinEntropyLeakage(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "min-entropy-leakage"
     title = "min-entropy leakage"
     sentence = "The chance of guessing the secret in one try grows by at most a factor {exp_epsilon} on average."
@@ -151,7 +151,7 @@ class MeanPML(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "mean-pml"
     title = "mean pointwise maximal leakage"
     sentence = (
@@ -175,7 +175,7 @@ class MeanPMC(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "mean-pmc"
     title = "mean pointwise maximal cost"
     sentence = "The pointwise maximal cost is at most {epsilon} nats on average over outcomes."
@@ -196,7 +196,7 @@ class MutualInformation(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "mutual-information"
     title = "mutual information"
     sentence = "The release says at most {epsilon} nats about the secret on average."

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ class ADPCurve(LossGuarantee):
     0.5
     """
 
-    rho: Any = parameter(converter=number)
-    xi: Any = parameter(converter=number, default=0)
+    rho: float | Fraction = parameter(converter=number)
+    xi: float | Fraction = parameter(converter=number, default=0)
     kind = "adp-curve"
     title = "approximate differential privacy at every delta"
     sentence = (

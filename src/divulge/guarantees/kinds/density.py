@@ -29,7 +29,7 @@ class PML(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "pml"
     title = "pointwise maximal leakage"
     sentence = (
@@ -53,7 +53,7 @@ class PMC(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "pmc"
     title = "pointwise maximal cost"
     sentence = (
@@ -77,8 +77,8 @@ class ALIP(Guarantee):
     [False, True]
     """
 
-    lower: Any = parameter(converter=number)
-    upper: Any = parameter(converter=number)
+    lower: float | Fraction = parameter(converter=number)
+    upper: float | Fraction = parameter(converter=number)
     kind = "alip"
     title = "asymmetric local information privacy"
     sentence = (
@@ -101,7 +101,7 @@ class LIP(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "lip"
     title = "local information privacy"
     sentence = (
@@ -124,7 +124,7 @@ class LDP(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "ldp"
     title = "local differential privacy"
     sentence = (
@@ -149,7 +149,7 @@ class DP(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "dp"
     title = "differential privacy of the collection"
     sentence = (
@@ -173,7 +173,7 @@ class Lift(Guarantee):
     [False, True]
     """
 
-    ratio: Any = parameter(converter=number)
+    ratio: float | Fraction = parameter(converter=number)
     kind = "lift"
     title = "lift"
     sentence = "Whatever outcome is seen, no secret becomes more than {ratio} times as likely as it was."
@@ -194,7 +194,7 @@ class MaxGLeakage(Guarantee):
     [False, True]
     """
 
-    ratio: Any = parameter(converter=number)
+    ratio: float | Fraction = parameter(converter=number)
     kind = "max-g-leakage"
     title = "max-case g-leakage"
     sentence = (
@@ -216,7 +216,7 @@ class LiftCapacity(Guarantee):
     [False, True]
     """
 
-    ratio: Any = parameter(converter=number)
+    ratio: float | Fraction = parameter(converter=number)
     kind = "lift-capacity"
     title = "lift capacity"
     sentence = "Whatever the prior and the gain, no outcome multiplies an adversary's gain by more than {ratio}."
@@ -238,8 +238,8 @@ class TailPML(Guarantee):
     TailPML('0.5', '0.0625')
     """
 
-    epsilon: Any = parameter(converter=number)
-    delta: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
+    delta: float | Fraction = parameter(converter=number)
     kind = "tail-pml"
     title = "PML except with probability delta"
     sentence = (
@@ -266,8 +266,8 @@ class TailPMC(Guarantee):
     TailPMC('0.5', '0.0625')
     """
 
-    epsilon: Any = parameter(converter=number)
-    delta: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
+    delta: float | Fraction = parameter(converter=number)
     kind = "tail-pmc"
     title = "PMC except with probability delta"
     sentence = (

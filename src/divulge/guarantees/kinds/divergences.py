@@ -16,7 +16,7 @@ from divulge.dp.variants import divergence
 from divulge.errors import DivulgeError
 from divulge.guarantees.deciding import pairs
 from divulge.guarantees.deciding.levels import Level
-from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.guarantee import Guarantee, Released
 from divulge.guarantees.kinds.loss import LossGuarantee, decided, float_above, level_of
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.channel import Channel
@@ -38,8 +38,8 @@ class FDivergence(LossGuarantee):
     True
     """
 
-    f: Any
-    divergence: Any = parameter(converter=number)
+    f: str
+    divergence: float | Fraction = parameter(converter=number)
     kind = "f-divergence"
     title = "f-divergence privacy"
     sentence = "The {f} divergence between the outcomes of two secrets is at most {divergence}."
@@ -63,8 +63,8 @@ class TernaryAbsChi(LossGuarantee):
     TernaryAbsChi(1, 1.0...)
     """
 
-    alpha: Any = parameter(converter=number)
-    zeta: Any = parameter(converter=number)
+    alpha: float | Fraction = parameter(converter=number)
+    zeta: float | Fraction = parameter(converter=number)
     kind = "ternary-abs-chi"
     title = "ternary abs-chi privacy"
     sentence = (
@@ -94,9 +94,9 @@ class CapacityBoundedDP(LossGuarantee):
     [True, False]
     """
 
-    f: Any
-    degree: Any = parameter(converter=number)
-    divergence: Any = parameter(converter=number)
+    f: str
+    degree: float | Fraction = parameter(converter=number)
+    divergence: float | Fraction = parameter(converter=number)
     kind = "capacity-bounded"
     title = "capacity-bounded privacy"
     sentence = (
@@ -158,8 +158,8 @@ class QuantumRDP(Guarantee):
     rdp=2:1.0
     """
 
-    alpha: Any = parameter(converter=number)
-    epsilon: Any = parameter(converter=number)
+    alpha: float | Fraction = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "quantum-rdp"
     title = "quantum Renyi differential privacy"
     sentence = "The Renyi divergence of order {alpha} between the states of two secrets is at most {epsilon} nats."
@@ -167,7 +167,7 @@ class QuantumRDP(Guarantee):
     index = ("alpha",)
 
     @classmethod
-    def subject(cls, released: Any) -> Any:
+    def subject(cls, released: Released) -> Any:
         """Return the states of the secrets.
 
         Examples

@@ -22,7 +22,7 @@ from divulge.guarantees.deciding import pairs, searched
 from divulge.guarantees.deciding.levels import Ball, Level, Witness
 from divulge.guarantees.deciding.pairs import Question
 from divulge.guarantees.deciding.stated import stated
-from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.guarantee import Guarantee, Released
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.channel import Channel
 from divulge.model.convert import as_joint, is_pair
@@ -37,7 +37,7 @@ class LossGuarantee(Guarantee):
     about = "channel"
 
     @classmethod
-    def subject(cls, released: Any) -> Any:
+    def subject(cls, released: Released) -> Any:
         """Return a channel, or the losses of a named mechanism.
 
         Examples
@@ -138,8 +138,8 @@ class ADP(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
-    delta: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
+    delta: float | Fraction = parameter(converter=number)
     kind = "adp"
     title = "approximate differential privacy"
     sentence = (
@@ -167,8 +167,8 @@ class PDP(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
-    delta: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
+    delta: float | Fraction = parameter(converter=number)
     kind = "pdp"
     title = "probabilistic differential privacy"
     sentence = (
@@ -196,9 +196,9 @@ class RelaxedDP(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
-    delta: Any = parameter(converter=number)
-    outside: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
+    delta: float | Fraction = parameter(converter=number)
+    outside: float | Fraction = parameter(converter=number)
     kind = "relaxed-dp"
     title = "relaxed differential privacy"
     sentence = (
@@ -238,7 +238,7 @@ class KL(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "kl"
     title = "Kullback-Leibler privacy"
     sentence = "On average an outcome speaks for its own secret, against any other, by at most {epsilon} nats."
@@ -259,8 +259,8 @@ class RDP(LossGuarantee):
     [False, True]
     """
 
-    alpha: Any = parameter(converter=number)
-    epsilon: Any = parameter(converter=number)
+    alpha: float | Fraction = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "rdp"
     title = "Renyi differential privacy"
     sentence = "The Renyi divergence of order {alpha} between the outcomes of two secrets is at most {epsilon} nats."
@@ -284,8 +284,8 @@ class AbsChi(LossGuarantee):
     [False, True]
     """
 
-    alpha: Any = parameter(converter=number)
-    zeta: Any = parameter(converter=number)
+    alpha: float | Fraction = parameter(converter=number)
+    zeta: float | Fraction = parameter(converter=number)
     kind = "abs-chi"
     title = "abs-chi privacy"
     sentence = "The ratio of two secrets' outcome probabilities is within {zeta} of 1 in the mean of order {alpha}."
@@ -308,7 +308,7 @@ class TV(LossGuarantee):
     [False, True]
     """
 
-    distance: Any = parameter(converter=number)
+    distance: float | Fraction = parameter(converter=number)
     kind = "tv"
     title = "total variation privacy"
     sentence = "No test gains more than {distance} in probability from seeing the outcome of one secret, not another."
@@ -331,7 +331,7 @@ class MIDP(LossGuarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "midp"
     title = "mutual-information differential privacy"
     sentence = "Whatever the prior, the release says at most {epsilon} nats about the secret on average."
@@ -354,8 +354,8 @@ class MCDP(LossGuarantee):
     [False, True]
     """
 
-    mean: Any = parameter(converter=number)
-    tau: Any = parameter(converter=number)
+    mean: float | Fraction = parameter(converter=number)
+    tau: float | Fraction = parameter(converter=number)
     kind = "mcdp"
     title = "mean-concentrated differential privacy"
     sentence = (
@@ -384,8 +384,8 @@ class ZCDP(LossGuarantee):
     [False, True]
     """
 
-    rho: Any = parameter(converter=number)
-    xi: Any = parameter(converter=number, default=0)
+    rho: float | Fraction = parameter(converter=number)
+    xi: float | Fraction = parameter(converter=number, default=0)
     kind = "zcdp"
     title = "zero-concentrated differential privacy"
     sentence = "The privacy loss is no heavier than a Gaussian one: order alpha at most {xi} + {rho} alpha nats."
@@ -407,9 +407,9 @@ class ApproximateZCDP(LossGuarantee):
     [False, True]
     """
 
-    delta: Any = parameter(converter=number)
-    rho: Any = parameter(converter=number)
-    xi: Any = parameter(converter=number, default=0)
+    delta: float | Fraction = parameter(converter=number)
+    rho: float | Fraction = parameter(converter=number)
+    xi: float | Fraction = parameter(converter=number, default=0)
     kind = "approximate-zcdp"
     title = "approximate zero-concentrated differential privacy"
     sentence = "Except with probability {delta}, order alpha of the loss is at most {xi} + {rho} alpha nats."
@@ -443,9 +443,9 @@ class BoundedCDP(LossGuarantee):
     [False, True]
     """
 
-    rho: Any = parameter(converter=number)
-    order: Any = parameter(converter=number)
-    xi: Any = parameter(converter=number, default=0)
+    rho: float | Fraction = parameter(converter=number)
+    order: float | Fraction = parameter(converter=number)
+    xi: float | Fraction = parameter(converter=number, default=0)
     kind = "bounded-cdp"
     title = "bounded concentrated differential privacy"
     sentence = "Up to order {order}, the Renyi divergence of order alpha is at most {xi} + {rho} alpha nats."
@@ -467,8 +467,8 @@ class TruncatedCDP(LossGuarantee):
     [False, True]
     """
 
-    rho: Any = parameter(converter=number)
-    omega: Any = parameter(converter=number)
+    rho: float | Fraction = parameter(converter=number)
+    omega: float | Fraction = parameter(converter=number)
     kind = "tcdp"
     title = "truncated concentrated differential privacy"
     sentence = "Below order {omega}, the Renyi divergence of order alpha is at most {rho} alpha nats."
@@ -489,8 +489,8 @@ class CappedCDP(LossGuarantee):
     [False, True]
     """
 
-    cap: Any = parameter(converter=number)
-    rho: Any = parameter(converter=number)
+    cap: float | Fraction = parameter(converter=number)
+    rho: float | Fraction = parameter(converter=number)
     kind = "tcdp-capped"
     title = "truncated concentrated differential privacy, capped"
     sentence = "The Renyi divergence of order alpha is at most {rho} alpha nats, and never more than {cap}."
@@ -510,7 +510,7 @@ class GDP(LossGuarantee):
     [False, True]
     """
 
-    mu: Any = parameter(converter=number)
+    mu: float | Fraction = parameter(converter=number)
     kind = "gdp"
     title = "Gaussian differential privacy"
     sentence = "Telling two secrets apart from the outcome is at least as hard as telling N(0, 1) from N({mu}, 1)."

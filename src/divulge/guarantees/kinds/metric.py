@@ -11,10 +11,10 @@ import numpy as np
 from divulge import exact
 from divulge.guarantees.deciding.levels import Level, Witness
 from divulge.guarantees.deciding.rational import Rational
-from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.guarantee import Guarantee, Released
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.channel import Channel
-from divulge.model.convert import as_channel
+from divulge.model.convert import as_channel, of_noise
 from divulge.model.metrics.metric import Metric
 from divulge.model.metrics.quantities import per_unit
 from divulge.model.shown import named, promised
@@ -44,8 +44,8 @@ class MetricPrivacy(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
-    metric: Any
+    epsilon: float | Fraction = parameter(converter=number)
+    metric: Metric
     kind = "metric"
     title = "metric privacy"
     sentence = (
@@ -62,7 +62,7 @@ class MetricPrivacy(Guarantee):
         super().__post_init__()
 
     @classmethod
-    def of(cls, released: Any, metric: Any = None, **index: Any) -> Self:
+    def of(cls, released: Released, metric: Metric | None = None, **index: Any) -> Self:
         """Return the least rate that a mechanism keeps about a metric, rounded up.
 
         Of noise on a number, and no metric, the rate per unit of that number.
@@ -74,8 +74,9 @@ class MetricPrivacy(Guarantee):
         >>> round(level.epsilon, 6)  # log 3 over a distance of 2
         0.549306
         """
-        if metric is None and hasattr(released, "metric_rate"):
-            return cls(math.nextafter(released.metric_rate, math.inf), _of_record(released.secret))
+        noise: Any = of_noise(released)
+        if metric is None and hasattr(noise, "metric_rate"):
+            return cls(math.nextafter(noise.metric_rate, math.inf), _of_record(noise.secret))
         return super().of(released, **({} if metric is None else {"metric": metric}), **index)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:

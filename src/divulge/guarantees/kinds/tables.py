@@ -17,7 +17,7 @@ from divulge import exact
 from divulge.guarantees.deciding import levels as at
 from divulge.guarantees.deciding.levels import Level, Ratio, Witness
 from divulge.guarantees.deciding.rational import Rational
-from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.guarantee import Guarantee, Released
 from divulge.guarantees.kinds.density import LIP, Lift
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.joint import Joint
@@ -38,7 +38,7 @@ class KAnonymity(Guarantee):
     (False, Fraction(1, 1))
     """
 
-    k: Any = parameter(converter=number)
+    k: float | Fraction = parameter(converter=number)
     kind = "k"
     title = "k-anonymity"
     sentence = (
@@ -47,8 +47,9 @@ class KAnonymity(Guarantee):
     )
 
     @classmethod
-    def subject(cls, released: Any) -> Any:
-        return released.subject_of(cls) if hasattr(released, "subject_of") else super().subject(released)
+    def subject(cls, released: Released) -> Any:
+        own = getattr(released, "subject_of", None)
+        return super().subject(released) if own is None else own(cls)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
         if isinstance(subject, Joint):
@@ -71,7 +72,7 @@ class DistinctL(Guarantee):
     [True, False]
     """
 
-    l: Any = parameter(converter=number)
+    l: float | Fraction = parameter(converter=number)
     kind = "distinct-l"
     title = "distinct l-diversity"
     sentence = "Whatever group is seen, at least {l} values stay possible; one of them may be all but certain."
@@ -96,7 +97,7 @@ class EntropyL(Guarantee):
     True
     """
 
-    l: Any = parameter(converter=number)
+    l: float | Fraction = parameter(converter=number)
     kind = "entropy-l"
     title = "entropy l-diversity"
     sentence = "Whatever group is seen, its values are as uncertain as {l} that are equally likely."
@@ -132,8 +133,8 @@ class RecursiveL(Guarantee):
     [False, True]
     """
 
-    c: Any = parameter(converter=number)
-    l: Any = parameter(converter=number)
+    c: float | Fraction = parameter(converter=number)
+    l: float | Fraction = parameter(converter=number)
     kind = "recursive-l"
     title = "recursive l-diversity"
     sentence = (
@@ -174,7 +175,7 @@ class TCloseness(Guarantee):
     [False, True]
     """
 
-    distance: Any = parameter(converter=number)
+    distance: float | Fraction = parameter(converter=number)
     kind = "t"
     title = "t-closeness"
     sentence = "Whatever group is seen, no event becomes more than {distance} more, or less, likely than it was."
@@ -201,7 +202,7 @@ class OrderedT(Guarantee):
     Fraction(1, 2)
     """
 
-    distance: Any = parameter(converter=number)
+    distance: float | Fraction = parameter(converter=number)
     kind = "ordered-t"
     title = "t-closeness of ordered values"
     sentence = (
@@ -230,7 +231,7 @@ class BetaLikeness(Guarantee):
     [False, True]
     """
 
-    beta: Any = parameter(converter=number)
+    beta: float | Fraction = parameter(converter=number)
     kind = "beta"
     title = "beta-likeness"
     sentence = "Whatever group is seen, no value becomes more likely by more than {beta} times its share."
@@ -254,7 +255,7 @@ class EnhancedBeta(Guarantee):
     inf
     """
 
-    beta: Any = parameter(converter=number)
+    beta: float | Fraction = parameter(converter=number)
     kind = "enhanced-beta"
     title = "enhanced beta-likeness"
     sentence = (
@@ -290,7 +291,7 @@ class DeltaDisclosure(Guarantee):
     [False, True]
     """
 
-    epsilon: Any = parameter(converter=number)
+    epsilon: float | Fraction = parameter(converter=number)
     kind = "delta-disclosure"
     title = "delta-disclosure privacy"
     sentence = (

@@ -1,6 +1,7 @@
 """Measures maximized over the prior: Bayes capacity, maximal leakage, maximal cost leakage."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from divulge.model.convert import as_channel, mechanism_of_structure
 from divulge.units import Unit, nats_per
 
 
-def bayes_capacity(channel: ChannelLike) -> Any:
+def bayes_capacity(channel: ChannelLike) -> float | Fraction:
     """Return sum_y max_x C_xy, a ratio in [1, min(N, M)]; a Fraction for exact channels.
 
     The supremum over priors and non-negative gains of average-case multiplicative g-leakage; the uniform prior and the

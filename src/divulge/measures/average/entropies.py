@@ -170,7 +170,7 @@ def _moment(moment: Any) -> float:
     return float(t)
 
 
-def guesswork(prior: PriorLike, moment: float = 1) -> Any:
+def guesswork(prior: PriorLike, moment: float = 1) -> float | Fraction:
     r"""Return a moment of the number of guesses, E[G^t] = sum_i i^t P_(i), guessing in order of falling probability.
 
     The order is the best one for every t: each makes as few guesses as can be with any chance. A Fraction for an exact
@@ -262,7 +262,7 @@ def guesswork_after(joint: JointLike, moment: float = 1) -> Pointwise:
     return Pointwise("guesswork_after", values, exact.as_floats(joint.outer[y]), outcomes, None, "")
 
 
-def renyi_divergence(p: Any, q: Any, order: float, unit: Unit = "nats") -> float:
+def renyi_divergence(p: PriorLike, q: PriorLike, order: float, unit: Unit = "nats") -> float:
     r"""Return the Renyi divergence D_a(p || q) = log(sum_x p_x^a q_x^(1-a)) / (a - 1), in nats, in [0, +inf].
 
     Order 0 is -log q(p > 0), 1 the Kullback-Leibler divergence, +inf log max p/q. +inf where p and q are disjoint, and

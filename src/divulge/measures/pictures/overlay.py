@@ -1,13 +1,14 @@
 """The tails of several mechanisms in one picture (extra: plot)."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from divulge.errors import DivulgeError
 from divulge.extras import drawable, legend
 from divulge.measures.pictures.plots import pointwise
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import pmc, pml
+from divulge.model.accepted import JointLike
 from divulge.units import Unit
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _MEASURES = {"pml": pml, "pmc": pmc}
 
 
 def plot_pointwise(
-    mechanisms: Mapping[str, Any], measure: str = "pml", ax: "Axes | None" = None, unit: Unit = "nats"
+    mechanisms: Mapping[str, JointLike | Pointwise], measure: str = "pml", ax: "Axes | None" = None, unit: Unit = "nats"
 ) -> "Axes":
     """Draw the tails of several mechanisms over one another and return the matplotlib axes (extra: plot).
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,7 @@ def pmc(joint: JointLike, unit: Unit = "nats", *, given: Hashable | None = None)
     return pmc_of(joint, *_seen(joint), unit)
 
 
-def lift(joint: JointLike) -> Any:
+def lift(joint: JointLike) -> float | Fraction:
     """Return the lift max_{x,y} C_xy / q_y = exp(max pml), a ratio in [1, 1/p_min]; a Fraction for exact joints.
 
     Parameters
@@ -347,7 +348,7 @@ def ldp(
     return ldp_of(column_ends(joint.channel.matrix, joint.x), unit)
 
 
-def lift_capacity(channel: ChannelLike, *, neighbors: NeighborsLike = None) -> Any:
+def lift_capacity(channel: ChannelLike, *, neighbors: NeighborsLike = None) -> float | Fraction:
     """Return sup over full-support priors of the lift, e^ldp, a ratio in [1, +inf]; a Fraction for exact channels.
 
     With neighbors, the supremum of the lift to who knows already that the secret is one of two that are neighbors.

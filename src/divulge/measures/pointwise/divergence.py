@@ -67,7 +67,9 @@ def posterior_divergence(
     return Pointwise(name, values, exact.as_floats(joint.outer[y]), outcomes, None, shown)
 
 
-def f_information(joint: JointLike, f: str | Callable[[np.ndarray], np.ndarray] = "kl", unit: Unit = "nats") -> Any:
+def f_information(
+    joint: JointLike, f: str | Callable[[np.ndarray], np.ndarray] = "kl", unit: Unit = "nats"
+) -> float | Fraction:
     r"""Return the f-information sum_y q_y D_f(P_{X|y} || P_X), the f-divergence of the joint from independence.
 
     A Fraction for exact joints with f = "chi-squared", "total-variation" or "le-cam", correctly rounded for the other

@@ -1,7 +1,7 @@
 """Measures of guessing: min-entropy leakage and pointwise maximal guesswork leakage."""
 
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
 
-def bayes_vulnerability(joint: JointLike) -> Any:
+def bayes_vulnerability(joint: JointLike) -> float | Fraction:
     r"""Return sum_y max_x P_x C_xy, the probability of one right guess after seeing the outcome, in [p_max, 1].
 
     A Fraction for exact joints.

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge import exact
 from divulge.errors import DivulgeError
@@ -108,7 +109,7 @@ def tail_envelope(
 
 
 def envelope_quantile(
-    joint: JointLike, delta: Any, unit: Unit = "nats", *, measure: Literal["pml", "pmc"] = "pml"
+    joint: JointLike, delta: ArrayLike, unit: Unit = "nats", *, measure: Literal["pml", "pmc"] = "pml"
 ) -> float:
     """Return the least threshold whose tail envelope is at most delta, rounded up, in nats; twin of `tail_envelope`.
 

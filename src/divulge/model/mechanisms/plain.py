@@ -2,17 +2,18 @@
 
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.model.accepted import PriorLike
+from divulge.model.arraylike import Number, Seed
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.mechanisms.arguments import Secrets, filled, letters_of, positive, share_of
 
 
-def resample(prior: Any, keep: Any) -> Channel:
+def resample(prior: PriorLike, keep: Number) -> Channel:
     r"""Return the mechanism that releases x with probability `keep`, else a fresh draw from the prior.
 
     C_xy = keep 1{x = y} + (1 - keep) P_y, shape (N, N); q = P.
@@ -44,7 +45,7 @@ def resample(prior: Any, keep: Any) -> Channel:
     return Channel(rows, prior.secrets, prior.secrets)
 
 
-def erasure(secrets: Secrets, probability: Any, erased: Hashable = "erased") -> Channel:
+def erasure(secrets: Secrets, probability: Number, erased: Hashable = "erased") -> Channel:
     r"""Return the channel that releases x, or with `probability` only that it was erased; shape (N, N + 1).
 
     Parameters
@@ -75,7 +76,7 @@ def erasure(secrets: Secrets, probability: Any, erased: Hashable = "erased") -> 
     return Channel(rows, letters, [*letters, erased])
 
 
-def symmetric(secrets: Secrets, error: Any) -> Channel:
+def symmetric(secrets: Secrets, error: Number) -> Channel:
     r"""Return the symmetric channel: wrong with probability `error`, all wrong values equally likely; shape (N, N).
 
     Parameters
@@ -162,7 +163,7 @@ def random(
     outcomes: int | Iterable[Hashable],
     *,
     concentration: float = 1.0,
-    rng: Any = None,
+    rng: Seed | None = None,
 ) -> Channel:
     """Return a random channel: rows are independent Dirichlet draws (1: uniform on the simplex), shape (N, M).
 

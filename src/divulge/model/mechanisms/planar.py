@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.model.arraylike import Number
 from divulge.model.channel import Channel
 from divulge.model.entries import scalar
 from divulge.model.metrics.metric import Metric
@@ -25,7 +26,7 @@ _NODES = 32
 cell, so that the error falls like (1 + sqrt 2)^-64."""
 
 
-def planar_geometric(metric: Any, epsilon: Any) -> Channel:
+def planar_geometric(metric: Metric, epsilon: Number) -> Channel:
     r"""Return planar geometric noise on a grid: z from P(z) ~ e^(-epsilon |z|) on the lattice, clamped to the grid.
 
     C_xy = sum e^(-epsilon |z|) / sum over the lattice, over all z with x + z at y, or beyond an edge that y is at;
@@ -67,7 +68,7 @@ def planar_geometric(metric: Any, epsilon: Any) -> Channel:
     return _clamped(grid, weights / whole)
 
 
-def planar_laplace(metric: Any, epsilon: Any) -> Channel:
+def planar_laplace(metric: Metric, epsilon: Number) -> Channel:
     r"""Return planar Laplace noise on a grid: density epsilon^2 e^(-epsilon |z|) / 2 pi, rounded to cells, clamped.
 
     C_xy = the integral of the density about the middle of x over the cell of y, and beyond an edge that y is at; shape
@@ -105,7 +106,7 @@ def planar_laplace(metric: Any, epsilon: Any) -> Channel:
     return _clamped(grid, _cells(a, _reach(grid, a)))
 
 
-def tight_constraint(metric: Any, epsilon: Any) -> Channel:
+def tight_constraint(metric: Metric, epsilon: Number) -> Channel:
     r"""Return the mechanism C_xy = w_y e^(-epsilon d(x, y)) whose rows sum to 1: every constraint about y is tight.
 
     Its Bayes capacity, sum w, is the largest that metric privacy allows. Shape (N, N).

@@ -10,6 +10,8 @@ import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.model.accepted import PriorLike
+from divulge.model.arraylike import Matrix, Number
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
 from divulge.model.mechanisms.arguments import Secrets, filled, inside, inverse_ratio, letters_of, positive
@@ -23,7 +25,7 @@ _ROUNDING = Fraction(1, 10**12)
 """By this share scores that were computed may pass the sensitivity that was meant."""
 
 
-def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
+def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio: Number | None = None) -> Channel:
     r"""Return generalized randomized response: the truth with odds e^epsilon to 1 against each other value.
 
     C_xx = e^epsilon / (N - 1 + e^epsilon) and C_xy = 1 / (N - 1 + e^epsilon) for y != x, shape (N, N).
@@ -61,7 +63,7 @@ def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio
     return Channel(_without_loss(filled(n, n, a, 1) / (1 + (n - 1) * a), epsilon), letters, letters)
 
 
-def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
+def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Number | None = None) -> Channel:
     r"""Return the truncated geometric mechanism: neighbors are e^epsilon-close, the two ends absorb the tails.
 
     C_xy = (1-a)/(1+a) a^|x-y| with a = e^-epsilon for inner y, and a^|x-y| / (1+a) at the two ends, shape (N, N).
@@ -121,11 +123,11 @@ def geometric_rows(n: int, a: Any) -> np.ndarray:
 
 
 def exponential(
-    scores: Any,
+    scores: Matrix,
     epsilon: float | None = None,
     *,
-    ratio: Any = None,
-    sensitivity: Any = None,
+    ratio: Number | None = None,
+    sensitivity: Number | None = None,
     secrets: Iterable[Hashable] | None = None,
     outcomes: Iterable[Hashable] | None = None,
 ) -> Channel:
@@ -219,7 +221,7 @@ def exponential_weights(steps: np.ndarray, rate: float) -> np.ndarray:
 
 
 def subset_selection(
-    secrets: Secrets, epsilon: float | None = None, *, ratio: Any = None, size: int | None = None
+    secrets: Secrets, epsilon: float | None = None, *, ratio: Number | None = None, size: int | None = None
 ) -> Channel:
     r"""Return subset selection: a random set of `size` secrets, e^epsilon times likelier when it holds the true one.
 
@@ -270,7 +272,7 @@ def subset_selection(
     )
 
 
-def extremal(prior: Any, epsilon: float | None = None, *, ratio: Any = None) -> Channel:
+def extremal(prior: PriorLike, epsilon: float | None = None, *, ratio: Number | None = None) -> Channel:
     r"""Return the extremal mechanism of the high-privacy regime: every outcome has pml exactly epsilon, and q = P.
 
     C_ij = 1 - e^epsilon (1 - P_i) for i = j, else e^epsilon P_j, shape (N, N); optimal for convex utilities under

@@ -1,16 +1,18 @@
 """Distances between secrets: grids, lines, graphs, matrices, places on the map; each distance at its exact value."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
+from divulge.model.arraylike import HasArray, Matrix, Number
 from divulge.model.entries import entries
 from divulge.model.labels import Labels, alignment, alphabet, labels_at, position
 from divulge.model.metrics.checks import refuse_no_metric
@@ -80,7 +82,7 @@ class Metric(Record):
     norm: Norm = ""
 
     @classmethod
-    def grid(cls, width: int, height: int, step: Any = 1, *, unit: str = "", norm: Norm = "euclidean") -> Self:
+    def grid(cls, width: int, height: int, step: Number = 1, *, unit: str = "", norm: Norm = "euclidean") -> Self:
         """Return the metric of a grid of cells, numbered row by row from the lowest: x fastest.
 
         d = step |(x, y) - (x', y')|.
@@ -119,7 +121,7 @@ class Metric(Record):
         return cls(range(len(x)), classes, lengths, rooted, name, unit, points, (across, up), size, norm)
 
     @classmethod
-    def line(cls, values: Any, step: Any = 1, *, unit: str = "") -> Self:
+    def line(cls, values: int | Sequence[float] | HasArray, step: Number = 1, *, unit: str = "") -> Self:
         """Return the metric of numbers, d = |x - x'|: of n numbers `step` apart, or of the numbers given.
 
         Parameters
@@ -158,7 +160,7 @@ class Metric(Record):
         return cls(named_, classes, lengths, rooted, name + _behind(unit), unit, points, None, size, "manhattan")
 
     @classmethod
-    def of(cls, matrix: Any, labels: Iterable[Hashable] | None = None, *, unit: str = "") -> Self:
+    def of(cls, matrix: Matrix, labels: Iterable[Hashable] | None = None, *, unit: str = "") -> Self:
         """Return the metric of a matrix of distances; what is none is refused with the places that show it.
 
         Parameters
@@ -197,7 +199,7 @@ class Metric(Record):
         return cls(letters, classes, lengths, False, f"matrix of {number_of(len(given), 'place')}", unit)
 
     @classmethod
-    def graph(cls, edges: Any, *, unit: str = "") -> Self:
+    def graph(cls, edges: Iterable[tuple[Any, ...]] | Mapping[Any, Number], *, unit: str = "") -> Self:
         """Return the metric of shortest paths in a graph.
 
         Parameters
@@ -240,7 +242,7 @@ class Metric(Record):
         return cls(alphabet(list(letters), None, "edges"), classes, tuple(distinct), False, name, unit)
 
     @classmethod
-    def of_places(cls, lat: Any, lon: Any, labels: Iterable[Hashable] | None = None) -> Self:
+    def of_places(cls, lat: ArrayLike, lon: ArrayLike, labels: Iterable[Hashable] | None = None) -> Self:
         """Return the metric of places on the map, in km: projected about their middle, then straight lines.
 
         x = R cos(middle latitude) longitude, y = R latitude (equirectangular), R = 6371.0088 km.
@@ -377,7 +379,7 @@ class Metric(Record):
             labels=labels_at(self.labels, order), classes=self.classes[np.ix_(order, order)], points=points, size=None
         )
 
-    def scaled(self, factor: Any) -> "Metric":
+    def scaled(self, factor: Number) -> "Metric":
         """Return the metric with all distances multiplied by a positive number, without a unit.
 
         Examples
@@ -393,7 +395,7 @@ class Metric(Record):
         step = None if self.step is None else self.step * by
         return self._with(lengths=lengths, points=points, step=step, name=f"{self.name}, times {number(by)}", unit="")
 
-    def radius(self, around: Hashable, weights: Any, share: float) -> float:
+    def radius(self, around: Hashable, weights: ArrayLike, share: float) -> float:
         """Return the least radius of a circle about a place that holds this share of the weights.
 
         Examples
@@ -403,7 +405,7 @@ class Metric(Record):
         """
         return radius(self.matrix[position(self.labels, around, "around")], weights, share)
 
-    def plot(self, weights: Any, around: Hashable | None = None, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, weights: ArrayLike, around: Hashable | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw weights of the places on a map without tiles: cells, a scale, circles about a place; extra: plot.
 
         The circles hold 50 and 95 in 100 of the weights.

@@ -4,13 +4,14 @@ from fractions import Fraction
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.model.arraylike import Number
 from divulge.model.channel import Channel
 from divulge.model.entries import parse
 from divulge.model.prior import Prior
 from divulge.networks.bayesian.network import Network
 
 
-def couple(both: Any = "1/20", only_one: Any = "1/20") -> Network:
+def couple(both: Number = "1/20", only_one: Number = "1/20") -> Network:
     """Return two people who live together, each ill (1) or not (0).
 
     Parameters
@@ -46,7 +47,7 @@ def couple(both: Any = "1/20", only_one: Any = "1/20") -> Network:
     )
 
 
-def family(allele: Any = "1/10") -> Network:
+def family(allele: Number = "1/10") -> Network:
     """Return mother, father and child, each with 0, 1 or 2 copies of an allele of this frequency (Hardy-Weinberg).
 
     Parameters

@@ -1,5 +1,6 @@
 """Correlated secrets: a Bayesian network, some variables of which go out through channels."""
 
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,8 +14,9 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError, did_you_mean, number_of
 from divulge.late import late
-from divulge.model.accepted import ChannelLike
+from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.channel import Channel
+from divulge.model.convert import as_channel
 from divulge.model.joint import Joint
 from divulge.model.labels import Labels, alignment, position
 from divulge.model.prior import Prior
@@ -86,12 +88,12 @@ class Network(Shown):
     variables: Mapping[str, Variable]
     outputs: Mapping[str, Output]
 
-    def __init__(self, variables: Mapping[str, Any]) -> None:
+    def __init__(self, variables: Mapping[str, PriorLike | tuple[Sequence[str], ChannelLike]]) -> None:
         object.__setattr__(self, "variables", _checked(variables))
         object.__setattr__(self, "outputs", {})
 
     @classmethod
-    def from_bif(cls, path: Any, tolerance: float = 1e-9) -> "Network":
+    def from_bif(cls, path: str | os.PathLike[str], tolerance: float = 1e-9) -> "Network":
         """Return the network in a BIF file, as repositories of Bayesian networks keep them; decimals count exactly.
 
         Rows that miss 1 by no more than `tolerance` are renormalized; files that round to four digits need 1e-3.
@@ -168,7 +170,7 @@ class Network(Shown):
             one = np.full((len(node.states),) * 2, Fraction(0), dtype=object)
             np.fill_diagonal(one, Fraction(1))
             channel = Channel(one, node.states, node.states)
-        channel = channel if isinstance(channel, Channel) else Channel(channel)
+        channel = as_channel(channel)
         alignment(node.states, channel.secrets, "channel", f"the states of {variable!r}")
         joint = Joint(Prior.uniform(node.states), channel)
         order = [position(joint.channel.secrets, state, "channel") for state in joint.prior.secrets]
@@ -216,7 +218,7 @@ class Network(Shown):
         """
         return self.posterior(secret)
 
-    def lift(self, secret: Hashable, outputs: Mapping[str, Hashable]) -> Any:
+    def lift(self, secret: Hashable, outputs: Mapping[str, Hashable]) -> float | Fraction:
         """Return max_u P(u | outputs) / P(u), a ratio of at least 1; of an event that for its being true.
 
         Examples
@@ -345,7 +347,9 @@ class Network(Shown):
         """The number of states of each variable."""
         return {name: len(node.states) for name, node in self.variables.items()}
 
-    def weights(self, question: "Question", given: Mapping[str, int], shown: Sequence[str]) -> dict[Hashable, Any]:
+    def weights(
+        self, question: "Question", given: Mapping[str, int], shown: Sequence[str]
+    ) -> dict[Hashable, np.ndarray]:
         """Return P(value, given outputs), for each of the outputs `shown` as axes of an array.
 
         Examples

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from divulge.model.shown import Shown
 from divulge.noise.answers import outcomes
 from divulge.noise.answers.ranges import leakage
@@ -35,7 +37,7 @@ class NoisyLeakage(Shown):
     side: Side
     unit: Unit = "nats"
 
-    def at(self, y: Any) -> Any:
+    def at(self, y: ArrayLike) -> Any:
         """Return the leakage of the outcomes `y`, in `unit`; shape of `y`.
 
         Examples

@@ -1,13 +1,14 @@
 """Secrets as people write them: text, tables, samples, and scipy.stats distributions."""
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.arraylike import HasArray, Number
 from divulge.model.prior import Prior
 from divulge.noise.secrets.countable import clipped_ends, countable
 from divulge.noise.secrets.secret import Secret, finite, of_logs, sample
@@ -60,6 +61,24 @@ NAMED: dict[str, tuple[int, Any]] = {
     "normal": (2, normal),
 }
 """Name -> (number of arguments, builder). Any other name is looked up in scipy.stats."""
+
+
+class Distribution(Protocol):
+    """A continuous distribution, such as one of scipy.stats."""
+
+    def logpdf(self, x: Any) -> Any:
+        """Return the log density."""
+        ...
+
+    def cdf(self, x: Any) -> Any:
+        """Return the distribution function."""
+        ...
+
+
+SecretLike: TypeAlias = Secret | str | Prior | Distribution | Sequence[float] | HasArray
+"""A Secret, its text, a Prior over numbers, a distribution, or a sample of numbers."""
+Evidence: TypeAlias = tuple[float, float] | Mapping[float, Number] | Callable[[Any], Any]
+"""An interval that a record lies in, or how likely what was learned is for each value."""
 
 
 def as_secret(secret: Any) -> Secret:

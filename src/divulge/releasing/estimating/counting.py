@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.files.tables.source import TableLike
 from divulge.files.tables.table import open_table
 from divulge.releasing.estimating.contingency import Contingency, counted
 from divulge.releasing.options import EngineName
@@ -16,7 +17,7 @@ def by_spark(table: Any, engine: str) -> bool:
     return engine == "spark" or type(table).__module__.startswith("pyspark")
 
 
-def contingency(table: Any, columns: Sequence[str] | str, *, engine: EngineName = "local") -> Contingency:
+def contingency(table: TableLike, columns: Sequence[str] | str, *, engine: EngineName = "local") -> Contingency:
     """Return how often each combination of values of `columns` occurs in a table.
 
     Parameters

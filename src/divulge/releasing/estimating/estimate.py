@@ -8,13 +8,15 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
+from divulge.files.tables.source import TableLike
 from divulge.late import late
+from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
 from divulge.model.record import Record
@@ -184,9 +186,17 @@ class Frequencies(Tabled, Record):
         return head, (self.values, ["frequency", "lower", "upper"], columns)
 
 
+class Decoding(Protocol):
+    """Reports of a frequency protocol."""
+
+    def frequencies(self, values: Sequence[Hashable] | None = None) -> "Frequencies":
+        """Return how frequent values were among the senders."""
+        ...
+
+
 def estimate_frequencies(
-    released: Any,
-    mechanism: Any,
+    released: TableLike | Decoding,
+    mechanism: ChannelLike | Receipt | str | os.PathLike[str],
     *,
     column: str | tuple[str, ...] | None = None,
     by: str | None = None,
@@ -195,7 +205,7 @@ def estimate_frequencies(
     simultaneous: bool = True,
     interval: str = "exact",
     engine: EngineName = "local",
-    values: Any = None,
+    values: Sequence[Hashable] | str | os.PathLike[str] | None = None,
     top: int | None = None,
     progress: Progress | None = None,
 ) -> Any:
@@ -264,9 +274,10 @@ def estimate_frequencies(
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
     if hasattr(released, "support"):  # reports of a protocol
-        if released.protocol != mechanism:
+        reports: Any = released
+        if reports.protocol != mechanism:
             raise DivulgeError.of("released", "be reports of the mechanism", "they", "those of another protocol")
-        return released.frequencies(values, top=top, confidence=confidence, simultaneous=simultaneous)
+        return reports.frequencies(values, top=top, confidence=confidence, simultaneous=simultaneous)
     receipt = Receipt.of(mechanism)
     apart = [] if receipt is None or isinstance(column, str) else _each_by_itself(receipt, tuple(column or ()))
     of_reports = any(isinstance(one, FrequencyOracle) for one in apart)
@@ -304,7 +315,7 @@ def estimate_frequencies(
     matrix = exact.as_floats(channel.matrix.toarray() if channel.sparse else channel.matrix)
     inverse = right_inverse(channel)
     condition = float(np.linalg.cond(matrix))
-    counted = contingency(released, (*columns, *([by] if by else [])), engine=engine)
+    counted = contingency(cast(TableLike, released), (*columns, *([by] if by else [])), engine=engine)
     groups = _counts(counted, channel, len(columns), null_as)
     doubted = () if receipt is None else doubts(receipt, released, counted.rows)
     squares = None if receipt is None else receipt.protects.get("squares")

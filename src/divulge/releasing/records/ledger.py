@@ -9,8 +9,9 @@ from secrets import token_hex
 from typing import Any
 
 from divulge.errors import DivulgeError
-from divulge.files.tables.source import Source
+from divulge.files.tables.source import Source, TableLike
 from divulge.files.tables.table import open_table
+from divulge.guarantees.guarantee import GuaranteeLike
 from divulge.model.prior import Prior
 from divulge.releasing.records.adaptive import charged
 from divulge.releasing.records.budgets import (
@@ -76,7 +77,7 @@ class Ledger:
         return self._database.lasts
 
     @classmethod
-    def of(cls, where: Any) -> "Ledger":
+    def of(cls, where: "Ledger | str | os.PathLike[str]") -> "Ledger":
         """Return a Ledger from one, or from a path or URL.
 
         Examples
@@ -208,7 +209,7 @@ class Ledger:
 
         database.write(change, "Nothing was changed.")
 
-    def fingerprint(self, source: Any, columns: Sequence[str] = ()) -> Fingerprint:
+    def fingerprint(self, source: TableLike, columns: Sequence[str] = ()) -> Fingerprint:
         """Return what the ledger knows a table by: keyed digests, from which nothing is read without its key.
 
         Examples
@@ -231,7 +232,8 @@ class Ledger:
 
     @contextmanager
     def spending(
-        self, source: str, receipt: Any, budget: Any = None, *, table: Table | None = None, people: str | None = None,
+        self, source: str, receipt: Any, budget: GuaranteeLike | None = None, *,
+        table: Table | None = None, people: str | None = None,
     ) -> "Generator[Open]":  # fmt: skip
         """Record a release before a row is drawn, if the budgets allow it; take it back if nothing was published.
 
@@ -280,7 +282,13 @@ class Ledger:
             raise
 
     def keep(
-        self, source: str, budget: Any, columns: Sequence[str] = (), *, adaptive: bool = False, aside: float = 0.0
+        self,
+        source: str,
+        budget: GuaranteeLike | None,
+        columns: Sequence[str] = (),
+        *,
+        adaptive: bool = False,
+        aside: float = 0.0,
     ) -> None:
         """Keep a budget from here on, for columns of a table or for its records; those of before stay on record.
 

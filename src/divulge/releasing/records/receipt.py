@@ -285,7 +285,7 @@ class Receipt(Record):
         return ("{" + ",\n ".join(f'"{name}": {text}' for name, text in parts.items()) + "}\n").encode()
 
     @classmethod
-    def of(cls, given: Any) -> "Receipt | None":
+    def of(cls, given: object) -> "Receipt | None":
         """Return a receipt as it is, the one at a path, or None for anything else, such as a channel.
 
         Examples
@@ -327,7 +327,7 @@ class Receipt(Record):
         return cls.of_document(read_document(path), name_of(path))
 
     @classmethod
-    def of_document(cls, found: Any, name: str) -> "Receipt":
+    def of_document(cls, found: object, name: str) -> "Receipt":
         """Return the receipt in what a file of this name holds, which is refused where it was edited.
 
         Examples

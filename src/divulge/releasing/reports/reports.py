@@ -79,7 +79,7 @@ class Reports(Record, Shown):
         self,
         values: Sequence[Hashable] | None = None,
         *,
-        top: Any = None,
+        top: int | None = None,
         confidence: float = 0.95,
         simultaneous: bool = True,
         progress: Progress = lambda done, of: None,

@@ -1,14 +1,16 @@
 """The door of a report: from a mechanism, a receipt, or two columns of a table."""
 
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from divulge.auditing.audit import audit
 from divulge.errors import DivulgeError
+from divulge.files.tables.source import TableLike
 from divulge.guarantees import kinds as k
 from divulge.guarantees.catalog import as_guarantee, as_typed
 from divulge.guarantees.guarantee import Guarantee
-from divulge.model.accepted import PriorLike
+from divulge.model.accepted import ChannelLike, JointLike, PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, as_prior, is_pair
 from divulge.model.integer import IntegerChannel
@@ -27,14 +29,14 @@ _PROMISED: dict[str, Callable[[Any], Guarantee]] = {"pml": k.PML, "pmc": k.PMC, 
 
 
 def report(
-    subject: Any,
+    subject: JointLike | ChannelLike | Receipt | TableLike | Chain | Network,
     *,
     prior: PriorLike | None = None,
-    secret: Any = None,
-    released: Any = None,
+    secret: str | tuple[str, ...] | None = None,
+    released: str | tuple[str, ...] | None = None,
     guarantees: Sequence[Guarantee | str] = (),
     column: str | Sequence[str] | None = None,
-    ledger: Any = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
     null_as: Hashable = None,
     confidence: float = 0.95,
     unit: Unit = "nats",
@@ -100,9 +102,11 @@ def report(
         return _of_model(subject, secret, asked, unit, about, voice)
     if (secret is None) != (released is None):
         raise DivulgeError("a table needs both columns. Hint: secret=COLUMN, released=COLUMN.")
-    if secret is not None:
+    if secret is not None and released is not None:
         _refuse({"prior": prior, "column": column, "ledger": ledger}, "a channel or a receipt")
-        found = audit(subject, secret=secret, released=released, null_as=null_as, confidence=confidence)
+        found = audit(
+            cast(TableLike, subject), secret=secret, released=released, null_as=null_as, confidence=confidence
+        )
         joint = Joint.from_counts(found.counts.astype(float), found.secrets, found.outcomes)
         out, true = (part if isinstance(part, str) else ", ".join(part) for part in (released, secret))
         name = about or voice.text("r_about_of", released=out, secret=true)

@@ -3,7 +3,9 @@
 The tables of groups are rolled up from the smallest one below that is known.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -47,9 +49,9 @@ class Infeasible(Shown):
 
     levels: dict[str, int]
     guarantee: str
-    group: dict[str, Any]
-    value: Any
-    measured: Any
+    group: dict[str, Hashable]
+    value: Hashable
+    measured: int | float | Fraction
     below: bool = True
 
 

@@ -6,7 +6,7 @@ but had somebody else of the group had it, other levels would have been chosen.
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -57,8 +57,8 @@ class Minimality(Shown):
     ({'q': 'a'}, 'yes', '2/7', '1', 3, 1)
     """
 
-    group: dict[str, Any]
-    value: Any
+    group: dict[str, Hashable]
+    value: Hashable
     before: Fraction
     by_group: Fraction
     after: Fraction
