@@ -25,9 +25,10 @@ from divulge.publishing.noising.calibration import calibrated, weights_of
 from divulge.publishing.noising.estimates import drawn, estimates, scores
 from divulge.publishing.noising.families import Gaussian, Laplace, Noise
 from divulge.publishing.noising.noise import noisy
-from divulge.publishing.publication import ready, task
+from divulge.publishing.preparing import ready
 from divulge.publishing.queries import Query, Unit, plan_of
 from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 
 dp.enable_features("contrib")
 

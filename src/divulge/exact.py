@@ -59,6 +59,29 @@ def as_float(value: Any) -> float:
         return math.inf
 
 
+def double_above(value: Fraction | float) -> float:
+    """Return the least double that is at least a number.
+
+    Examples
+    --------
+    >>> double_above(0.75), Fraction(double_above(Fraction(3, 10))) >= Fraction(3, 10)
+    (0.75, True)
+    """
+    nearest = as_float(value) if value >= 0 else -as_float(-value)
+    return math.nextafter(nearest, math.inf) if nearest < value else nearest
+
+
+def double_below(value: Fraction | float) -> float:
+    """Return the largest double that is at most a number.
+
+    Examples
+    --------
+    >>> double_below(0.75), Fraction(double_below(Fraction(1, 10))) <= Fraction(1, 10)
+    (0.75, True)
+    """
+    return -double_above(-value)
+
+
 def is_exact(*arrays: np.ndarray) -> bool:
     """Say whether all the arrays hold exact entries."""
     return all(a.dtype.kind == "O" for a in arrays)

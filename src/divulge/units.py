@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, SupportsFloat
 
 from divulge.errors import DivulgeError
 
@@ -23,6 +23,21 @@ def nats_per(unit: str) -> float:
         return NATS_PER_UNIT[unit]
     except (KeyError, TypeError):
         raise DivulgeError.unknown("unit", unit, NATS_PER_UNIT) from None
+
+
+LARGEST_LOG = 700.0
+"""e to this and a little more is a double; no table of people tells such a factor from infinity."""
+
+
+def factor(epsilon: SupportsFloat) -> float:
+    """Return e^epsilon, by how much a level in nats multiplies; +inf where that is beyond doubles.
+
+    Examples
+    --------
+    >>> factor(0.0), factor(1e4)
+    (1.0, inf)
+    """
+    return math.exp(epsilon) if float(epsilon) < LARGEST_LOG else math.inf
 
 
 def levels_in(levels: Mapping[str, Any], unit: str) -> dict[str, Any]:

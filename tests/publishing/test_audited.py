@@ -15,8 +15,10 @@ from support import few
 
 import divulge as dv
 from divulge.publishing.counting.engines import counted
-from divulge.publishing.publication import described, ready, task
+from divulge.publishing.describing import described
+from divulge.publishing.preparing import ready
 from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 
 DRAWS = 720
 """A sixth of them, 120, is enough to show an event that is sure in one table and never happens in the other."""

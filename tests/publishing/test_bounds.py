@@ -16,12 +16,14 @@ from support import few
 import divulge as dv
 from divulge.errors import DivulgeError
 from divulge.publishing.counting.bounds import EDGES, drawn_bounds, ends_of, histogram
+from divulge.publishing.describing import described
 from divulge.publishing.noising.composed import adp_epsilon
 from divulge.publishing.noising.families import FAMILIES, Laplace
 from divulge.publishing.noising.noise import each, half_width, noisy
-from divulge.publishing.publication import described, ready, resolved, task
+from divulge.publishing.preparing import ready, resolved
 from divulge.publishing.queries import Unit
 from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 
 VALUES = {"sex": ["f", "m"]}
 

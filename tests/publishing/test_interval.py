@@ -13,10 +13,12 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
+from divulge.publishing.describing import described
 from divulge.publishing.noising.estimates import Drawn, _choices, estimates
 from divulge.publishing.noising.noise import each
-from divulge.publishing.publication import described, ready, task
+from divulge.publishing.preparing import ready
 from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 from divulge.releasing.request import Request
 
 ROWS = pa.table({

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.publishing.publication import between_bounds, described, ready, task
+from divulge.publishing.describing import described
+from divulge.publishing.preparing import between_bounds, ready
 from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 
 ROWS = {
     "sex": ["f", "m"] * 30, "age": [str(i % 60) for i in range(60)], "who": [f"p{i // 2}" for i in range(60)],

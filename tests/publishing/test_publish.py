@@ -23,10 +23,11 @@ from divulge.publishing.counting.tables import table_of
 from divulge.publishing.noising.calibration import calibrated
 from divulge.publishing.noising.estimates import drawn, estimates
 from divulge.publishing.noising.noise import each, half_width, noisy
-from divulge.publishing.publication import ready, task
+from divulge.publishing.preparing import ready
 from divulge.publishing.queries import Unit
 from divulge.publishing.request import Publish
 from divulge.publishing.statistics import parse_numeric
+from divulge.publishing.task import task
 
 from .conftest import VALUES
 

@@ -24,10 +24,13 @@ import divulge as dv
 from divulge.publishing.counting.bounds import EDGES, ends_of, histogram
 from divulge.publishing.counting.engines import counted
 from divulge.publishing.counting.unknown import occurring, published, thresholded
+from divulge.publishing.describing import described
 from divulge.publishing.noising.estimates import Drawn, Estimates, drawn, draws_of
 from divulge.publishing.noising.noise import each, half_width, noisy
-from divulge.publishing.publication import Ready, between_bounds, described, finished, listed, ready, task
+from divulge.publishing.preparing import Ready, between_bounds, listed, ready
+from divulge.publishing.publication import finished
 from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 
 BY: dict[str, Any] = {"by": "sex"}
 STATISTICS: dict[str, list[Any]] = {

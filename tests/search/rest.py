@@ -17,8 +17,9 @@ from scipy.optimize import linprog
 import divulge as dv
 from divulge.publishing.counting.engines import counted
 from divulge.publishing.noising.estimates import scores
-from divulge.publishing.publication import ready, task
+from divulge.publishing.preparing import ready
 from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 from search.measures import gains
 from search.registry import at_least, at_most, between, case, mpf, same
 from search.subjects import ONE, distribution, drawn, pick, whole

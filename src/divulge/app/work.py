@@ -24,10 +24,12 @@ from divulge.files.tables.values import values_of
 from divulge.model.shown import at_least, at_most, named
 from divulge.protocols.choice import fitted
 from divulge.protocols.information import most_information
-from divulge.publishing.publication import ready, task, without_noise
+from divulge.publishing.preparing import ready
+from divulge.publishing.publication import without_noise
 from divulge.publishing.published import Published, read_receipt
 from divulge.publishing.request import Publish
 from divulge.publishing.statistics import AUTO
+from divulge.publishing.task import task
 from divulge.releasing.output.archive import archived
 from divulge.releasing.output.places import PAPERS
 from divulge.releasing.planning.assumed import Assumed, around

@@ -13,9 +13,10 @@ from divulge.guarantees.guarantee import GuaranteesLike
 from divulge.publishing.counting.engines import counted
 from divulge.publishing.noising.families import Noise
 from divulge.publishing.noising.noise import noisy
-from divulge.publishing.publication import ready, task
+from divulge.publishing.preparing import ready
 from divulge.publishing.request import Publish
 from divulge.publishing.statistics import Statistics
+from divulge.publishing.task import task
 from divulge.releasing.estimating.counting import EngineName
 from divulge.releasing.request import Request
 from divulge.units import Unit

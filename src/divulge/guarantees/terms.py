@@ -14,7 +14,7 @@ from divulge.guarantees.deciding.levels import LOGARITHMS
 from divulge.guarantees.parameters import PARAMETERS, checked, number_text
 from divulge.model.arraylike import Number
 from divulge.model.shown import at_most, promised, reached
-from divulge.units import Unit, nats_per
+from divulge.units import Unit, factor, nats_per
 
 _Kind = TypeVar("_Kind")
 
@@ -117,7 +117,9 @@ class Terms(ABC):
         shown = {
             name: promise_text(name, value) if isinstance(value, Real) else str(value) for name, value in values.items()
         }
-        grown = {f"exp_{name}": at_most(_exp(value)) for name, value in values.items() if PARAMETERS[name].logarithmic}
+        grown = {
+            f"exp_{name}": at_most(factor(value)) for name, value in values.items() if PARAMETERS[name].logarithmic
+        }
         return sentence.format(**{name: written(text) for name, text in (shown | grown).items()})
 
     def read_in(self, unit: Unit, to_keep: bool = False) -> Self:
@@ -155,7 +157,9 @@ class Terms(ABC):
         values = {**self.values(), **logarithms}
         up = self.bounded() if self.derivation else ()
         safe = {
-            n: -_float_above(-v) if PARAMETERS[n].at_least else _float_above(v) for n, v in values.items() if n in up
+            n: -exact.double_above(-v) if PARAMETERS[n].at_least else exact.double_above(v)
+            for n, v in values.items()
+            if n in up
         }
         floats = {n: float(v) if isinstance(v, Real) else str(v) for n, v in (values | safe).items()}
         return {"kind": self.kind, **floats}
@@ -242,16 +246,6 @@ def _rounded_text(name: str, value: Any) -> str:
     while math.copysign(1.0, weaker) * (Fraction(str(written)) - Fraction(value)) < 0:
         written = math.nextafter(written, weaker)
     return str(written)
-
-
-def _float_above(value: Any) -> float:
-    """Return the value of a double as it is, of a Fraction the least double that is not below it."""
-    nearest = exact.as_float(value)
-    return math.nextafter(nearest, math.inf) if nearest < value else nearest
-
-
-def _exp(value: Any) -> float:
-    return math.exp(value) if value < 700 else math.inf
 
 
 @cache

@@ -4,7 +4,6 @@ Song, Wang and Chaudhuri, "Pufferfish privacy mechanisms for correlated data", a
 at any one step, whoever sees the count knows the chain; a ratio of at most e^epsilon between any two states is kept.
 """
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.late import late
 from divulge.model.labels import position
@@ -110,7 +110,7 @@ def wasserstein(chain: Chain, state: Hashable, epsilon: float) -> Pufferfish:
                 distance = _transport(laws[a], laws[b])
                 if distance > worst[0]:
                     worst = distance, t, model.states[a], model.states[b]
-    return Pufferfish("wasserstein", level, _up(worst[0] / Fraction(level)), worst[1:])
+    return Pufferfish("wasserstein", level, exact.double_above(worst[0] / Fraction(level)), worst[1:])
 
 
 def _counts(steps: Steps, t: int, target: int) -> dict[int, list[Any]]:
@@ -237,6 +237,7 @@ def quilt_influence(chain: Chain, step: int, before: int | None, after: int | No
 
     Examples
     --------
+    >>> import math
     >>> stay = [["9/10", "1/10"], ["1/10", "9/10"]]
     >>> chain = Chain(["1/2", "1/2"], stay, [[1, 0], [0, 1]], steps=11)
     >>> round(math.exp(quilt_influence(chain, 5, 5, 5)), 9)  # 17214201/4414201
@@ -364,9 +365,3 @@ def _positive(epsilon: Any) -> float:
     if not level > 0:
         raise DivulgeError.of("epsilon", "be positive", "it", str(level))
     return level
-
-
-def _up(value: Fraction) -> float:
-    """Return the least double at or above."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.files.tables.source import Source
@@ -21,7 +22,6 @@ from divulge.publishing.queries import Query, Unit
 from divulge.releasing.drawing.coding import dictionary_of, meaning_of
 from divulge.releasing.records.adaptive import MOST_PEOPLE
 from divulge.releasing.records.fingerprint import Key
-from divulge.releasing.records.promised import up
 
 KINDS = ("dp", "zcdp")
 """What an account may hold."""
@@ -57,7 +57,11 @@ class Account:
         One person leaves and another one comes: twice epsilon, and four times rho (Bun, Steinke, 2016, prop. 27).
         """
         loss = 2 * Fraction(self.room)
-        return (up(loss), up(loss**2 / 2)) if self.goal.kind == "dp" else (math.inf, 4 * self.room)
+        return (
+            (exact.double_above(loss), exact.double_above(loss**2 / 2))
+            if self.goal.kind == "dp"
+            else (math.inf, 4 * self.room)
+        )
 
     def costs(self, queries: Sequence[Query], noises: Sequence[Noise], unit: Unit, rows: np.ndarray) -> np.ndarray:
         """Return what a release costs people with so many rows each, rounded up: nobody with as many can exceed it.
@@ -66,7 +70,7 @@ class Account:
         """
         measure = largest_loss if self.goal.kind == "dp" else concentration
         own, where = np.unique(np.minimum(rows, unit.at_most), return_inverse=True)
-        costs = [up(measure(queries, noises, replace(unit, at_most=n))) for n in own.tolist()]
+        costs = [exact.double_above(measure(queries, noises, replace(unit, at_most=n))) for n in own.tolist()]
         return np.array(costs)[where]
 
 

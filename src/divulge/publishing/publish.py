@@ -11,11 +11,14 @@ from divulge.files.tables.frames import like
 from divulge.files.tables.source import TableLike
 from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
+from divulge.publishing.describing import described
 from divulge.publishing.notes import Note
-from divulge.publishing.publication import Papers, Ready, carried_out, described, ready, task
+from divulge.publishing.preparing import Ready, ready
+from divulge.publishing.publication import Papers, carried_out
 from divulge.publishing.published import Published, promise
 from divulge.publishing.request import Publish
 from divulge.publishing.statistics import Statistics
+from divulge.publishing.task import task
 from divulge.releasing.engine import Progress
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output.archive import archived, require_archive

@@ -13,7 +13,7 @@ from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.variants.worst import worst_bracket
 from divulge.guarantees.deciding.levels import Level
-from divulge.guarantees.kinds.loss import LossGuarantee, float_below, level_of
+from divulge.guarantees.kinds.loss import LossGuarantee, level_of
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 
 _CLOSE = 1e-9
@@ -54,7 +54,7 @@ class ADPCurve(LossGuarantee):
     forms = (("rho",), ("xi", "rho"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        xi = float_below(self.xi)
+        xi = exact.double_below(self.xi)
         found = worst_bracket(subject, "delta", lambda loss: curve_bounds(loss, xi))
         return (level_of(found.value, found.pair, "The best tests"),)
 

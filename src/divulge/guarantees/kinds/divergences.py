@@ -17,7 +17,7 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.deciding import pairs
 from divulge.guarantees.deciding.levels import Level
 from divulge.guarantees.guarantee import Guarantee, Released
-from divulge.guarantees.kinds.loss import LossGuarantee, decided, float_above, level_of
+from divulge.guarantees.kinds.loss import LossGuarantee, decided, level_of
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.channel import Channel
 
@@ -74,7 +74,7 @@ class TernaryAbsChi(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        channel, alpha = rows_of(subject, self.kind), float_above(self.alpha)
+        channel, alpha = rows_of(subject, self.kind), exact.double_above(self.alpha)
         question, words = pairs.ternary_abs_chi(self.alpha), "The ternary abs-chi divergence"
         return (pairs.level_of_rows(channel, divergence.triples(channel, alpha), question, words),)
 
@@ -183,7 +183,7 @@ class QuantumRDP(Guarantee):
     def levels(self, subject: Any) -> tuple[Level, ...]:
         from divulge.dp.special.quantum import quantum_dp
 
-        found = quantum_dp(subject, float_above(self.alpha))
+        found = quantum_dp(subject, exact.double_above(self.alpha))
         first, *others = subject.values()
         if all(np.array_equal(first, state) for state in others):
             return (Level(0.0, lambda: exact.arb(Fraction(0)), 0.0),)

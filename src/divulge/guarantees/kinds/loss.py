@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from divulge import exact
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.subjects import as_subject
@@ -96,7 +97,7 @@ def searched_for(
 def on_line(subject: Any, words: str, xi: Any = Fraction(0), up_to: Any = math.inf) -> tuple[Level, ...]:
     """Return the least rho with D_alpha <= xi + rho alpha for 1 < alpha <= up_to."""
     exactly, limit = Fraction(xi), up_to if up_to == math.inf else Fraction(up_to)
-    least, most = float_below(xi), float_above(up_to)
+    least, most = exact.double_below(xi), exact.double_above(up_to)
     return searched_for(
         subject,
         lambda losses: concentrated.zcdp_rho(losses, least, up_to=most),
@@ -107,20 +108,9 @@ def on_line(subject: Any, words: str, xi: Any = Fraction(0), up_to: Any = math.i
     )
 
 
-def float_below(value: Any) -> float:
-    """Return the largest double that is at most a number."""
-    nearest = float(value)
-    return math.nextafter(nearest, -math.inf) if nearest > value else nearest
-
-
 def _eased(delta: float) -> float:
     """Return a delta that is larger by more than what rounding does to probabilities."""
     return min(1.0, delta * (1 + _ROUNDING))
-
-
-def float_above(value: Any) -> float:
-    """Return the least double that is at least a number."""
-    return -float_below(-value)
 
 
 _ROUNDING = 1e-12
@@ -150,7 +140,7 @@ class ADP(LossGuarantee):
     dual = "epsilon"
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        delta, exactly, words = float_below(self.delta), Fraction(self.delta), "The best test at this delta"
+        delta, exactly, words = exact.double_below(self.delta), Fraction(self.delta), "The best test at this delta"
         found, question = partial(approximate.epsilon_from_delta, delta=delta), pairs.epsilon_at(exactly)
         return decided(subject, found, lambda loss: loss.epsilon(delta), question, words, ("delta", exactly), True,
                        lambda loss: loss.epsilon(_eased(delta)))  # fmt: skip
@@ -179,7 +169,7 @@ class PDP(LossGuarantee):
     dual = "epsilon"
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        delta, exactly, words = float_below(self.delta), Fraction(self.delta), "The upper tail of the loss"
+        delta, exactly, words = exact.double_below(self.delta), Fraction(self.delta), "The upper tail of the loss"
         found, question = partial(approximate.epsilon_from_tail, delta=delta), pairs.quantile_at(exactly)
         return decided(subject, found, lambda loss: loss.quantile(delta), question, words, ("tail", exactly), True,
                        lambda loss: loss.quantile(_eased(delta)))  # fmt: skip
@@ -208,7 +198,7 @@ class RelaxedDP(LossGuarantee):
     index = ("delta", "outside")
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        delta, outside = float_below(self.delta), float_below(self.outside)
+        delta, outside = exact.double_below(self.delta), exact.double_below(self.outside)
 
         def epsilon(loss: PrivacyLoss) -> float:
             return least(lambda e: loss.relaxed(e, outside) <= delta, loss.highest)
@@ -267,7 +257,7 @@ class RDP(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        alpha, words = float_above(self.alpha), "The Renyi divergence"
+        alpha, words = exact.double_above(self.alpha), "The Renyi divergence"
         found = partial(divergence.renyi_dp, alpha=alpha)
         question, named = pairs.renyi(self.alpha), ("renyi", self.alpha)
         return decided(subject, found, lambda loss: loss.renyi(alpha), question, words, named)
@@ -292,7 +282,7 @@ class AbsChi(LossGuarantee):
     index = ("alpha",)
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        alpha, words = float_above(self.alpha), "The abs-chi divergence"
+        alpha, words = exact.double_above(self.alpha), "The abs-chi divergence"
         found = partial(divergence.abs_chi, alpha=alpha)
         return decided(subject, found, lambda loss: loss.abs_chi(alpha), pairs.abs_chi(self.alpha), words, ("",))
 
@@ -417,7 +407,7 @@ class ApproximateZCDP(LossGuarantee):
     forms = (("delta", "rho"), ("delta", "xi", "rho"))
 
     def levels(self, subject: Any) -> tuple[Level, ...]:
-        xi, delta = float_below(self.xi), float_below(self.delta)
+        xi, delta = exact.double_below(self.xi), exact.double_below(self.delta)
         exactly = {"xi": Fraction(self.xi), "delta": Fraction(self.delta)}
 
         def measure(loss: PrivacyLoss) -> Bracket:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from divulge import exact
 from divulge.extras import require
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
@@ -67,12 +68,7 @@ class Threshold:
         k = unit.at_most
         changed = (2 if unit.neighbors == "replaced" else 1) * k
         told = -math.expm1(k * math.log1p(-math.exp(-(least - k) / scale) / (1 + math.exp(-1 / scale)))) * _MARGIN
-        return cls(scale, least, _up(Fraction(changed) / Fraction(scale)), told)
-
-
-def _up(value: Fraction) -> float:
-    found = float(value)
-    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+        return cls(scale, least, exact.double_above(Fraction(changed) / Fraction(scale)), told)
 
 
 def occurring(table: Table, by: Sequence[str], unit: Unit, null_as: Any) -> tuple[dict[str, int], int]:

@@ -18,6 +18,7 @@ from divulge.model.prior import Prior
 from divulge.releasing.column import Release, grouped
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.planning.assumed import Assumed, assumption
+from divulge.units import factor
 
 MOST_SHARES = 1 << 16
 """Pairs of a group and an answer at most: the keeper's record and the ledger have them all, in two megabytes."""
@@ -70,13 +71,9 @@ def _kept(choice: Release, groups: _Counted) -> tuple[str, ...]:
     return tuple(one.text() for one in asked)
 
 
-def _exp(epsilon: Any) -> float:
-    return math.exp(epsilon) if epsilon < 700 else math.inf
-
-
 LIFTS: dict[str, Callable[[Any], float]] = {
-    **dict.fromkeys(("pml", "lip", "delta-disclosure"), lambda one: _exp(one.epsilon)),
-    "alip": lambda one: _exp(one.upper),
+    **dict.fromkeys(("pml", "lip", "delta-disclosure"), lambda one: factor(one.epsilon)),
+    "alip": lambda one: factor(one.upper),
     "lift": lambda one: float(one.ratio),
     **dict.fromkeys(("beta", "enhanced-beta"), lambda one: 1 + float(one.beta)),
 }

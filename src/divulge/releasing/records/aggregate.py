@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from divulge import exact
 from divulge.files.forms import Form, fits, level, whole
 from divulge.model.entries import rational
-from divulge.releasing.records.promised import Spent, added, up
+from divulge.releasing.records.promised import Spent, added
 
 AGGREGATE: Form = {
     "statistics": True, "columns": [str], "ldp": level, "rho": level, "least": (None, str),
@@ -79,8 +79,8 @@ class Aggregate:
         """
         if times == 1:
             return self.spent
-        loss = up(added([self.guarantees["ldp"]] * times))
-        rho = up(added([self.rho] * times**2)) if math.isfinite(self.rho) else math.inf
+        loss = exact.double_above(added([self.guarantees["ldp"]] * times))
+        rho = exact.double_above(added([self.rho] * times**2)) if math.isfinite(self.rho) else math.inf
         return Spent(self.columns, None, None, loss=loss, rho=rho, adp=self.adp and _of_group(*self.adp, times))
 
     def to_dict(self, keeper: bool = False) -> dict[str, Any]:
@@ -123,4 +123,4 @@ def _of_group(epsilon: float, delta: float, times: int) -> tuple[float, float]:
     """Return (epsilon, delta) of so many records together, rounded up."""
     one = exact.ball(epsilon)
     many = exact.ball(times) if epsilon == 0 else (one * times).expm1() / one.expm1()
-    return up(added([epsilon] * times)), min(exact.round_up(exact.ball(delta) * many), 1.0)
+    return exact.double_above(added([epsilon] * times)), min(exact.round_up(exact.ball(delta) * many), 1.0)

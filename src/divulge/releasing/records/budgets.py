@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from divulge import exact
 from divulge.dp.accounting.composition import compose
 from divulge.dp.accounting.promises import ZcdpRelease
 from divulge.errors import DivulgeError
@@ -16,7 +17,7 @@ from divulge.model.shown import at_most
 from divulge.releasing.records.adaptive import adaptively_together
 from divulge.releasing.records.database import Database
 from divulge.releasing.records.people import Scope
-from divulge.releasing.records.promised import Spent, added, approximately_together, up
+from divulge.releasing.records.promised import Spent, added, approximately_together
 from divulge.releasing.records.receipt import now
 
 KINDS = ("ldp", "dp", "pml", "pmc", "zcdp", "adp")
@@ -135,12 +136,12 @@ def allow(
     elif budget.kind == "adp":
         spent = min(ldp, approximately_together(releases, allowed["delta"]))
         if rho < math.inf:
-            spent = min(spent, compose(ZcdpRelease(up(rho))).epsilon(float(allowed["delta"])).upper)
+            spent = min(spent, compose(ZcdpRelease(exact.double_above(rho))).epsilon(float(allowed["delta"])).upper)
     most = allowed.get("epsilon", allowed.get("rho", 0))
     if not spent <= most:
-        needed = at_most(spent) if at_most(spent) != at_most(most) else str(up(spent))
+        needed = at_most(spent) if at_most(spent) != at_most(most) else str(exact.double_above(spent))
         if math.isinf(spent) and budget.kind == "adp":
-            needed = f"with a delta of {up(added(one.adp[1] for one in releases if one.adp)):.3g}"
+            needed = f"with a delta of {exact.double_above(added(one.adp[1] for one in releases if one.adp)):.3g}"
         said = ["nothing was drawn"] if budget.kind == "zcdp" else ["nothing was drawn", "both are in nats"]
         if any(one.loss == one.rho == math.inf and one.adp is None for one in releases):
             said.append(

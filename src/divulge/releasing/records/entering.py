@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model.shown import at_most
 from divulge.releasing.records.aggregate import Aggregate
@@ -27,7 +28,6 @@ from divulge.releasing.records.entries import (
 )
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.people import Known, Recognition, Scope, enter, known_tables, recognize, scope_of
-from divulge.releasing.records.promised import up
 from divulge.releasing.records.receipt import now
 from divulge.releasing.records.whom import Drawn, Draws, Most, drawn_by, people_of, totals, worst
 
@@ -365,4 +365,4 @@ _UNKNOWN = (
 
 def rounded(total: Mapping[str, Fraction | float]) -> dict[str, float]:
     """Return a total as doubles, rounded up."""
-    return {kind: up(value) for kind, value in total.items()}
+    return {kind: exact.double_above(value) for kind, value in total.items()}

@@ -57,21 +57,6 @@ def added(values: Iterable[Fraction | float]) -> Fraction | float:
     return sum((Fraction(term) * times for term, times in terms.items()), Fraction(0))
 
 
-def up(value: Fraction | float) -> float:
-    """Return the least double that is at least a number.
-
-    Examples
-    --------
-    >>> up(added([0.5, 0.25])), Fraction(up(Fraction(3, 10))) >= Fraction(3, 10), up(added([1, math.inf]))
-    (0.75, True, inf)
-    """
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return math.inf
-    return nearest if math.isinf(nearest) or Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
 def promises(weights: np.ndarray, prior: Prior | None) -> dict[str, float]:
     """Return {"ldp", and with a prior "pml" and "pmc"} of rows of whole numbers with one sum, shape (N, M).
 
@@ -155,7 +140,7 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
     >>> {kind: round(value, 6) for kind, value in together([coin, coin], half).items()}
     {'ldp': 2.197225, 'pml': 0.587787, 'pmc': 1.609438}
     """
-    return {kind: up(value) for kind, value in exactly_together(releases, prior).items()}
+    return {kind: exact.double_above(value) for kind, value in exactly_together(releases, prior).items()}
 
 
 def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, Fraction | float]:
@@ -263,7 +248,7 @@ def at(rho: Fraction | float, delta: Fraction) -> float:
     if not delta > 0 or rho == math.inf:
         return math.inf
     enough = float(delta) if Fraction(float(delta)) <= delta else math.nextafter(float(delta), 0.0)
-    return compose(ZcdpRelease(up(rho))).epsilon(enough).upper if enough else math.inf
+    return compose(ZcdpRelease(exact.double_above(rho))).epsilon(enough).upper if enough else math.inf
 
 
 def _with_aggregates(

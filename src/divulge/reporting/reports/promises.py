@@ -15,7 +15,7 @@ from divulge.reporting.reports.report import MOST_COMPARED, Report, bounds_somet
 from divulge.reporting.statements.telling import before_use
 from divulge.reporting.statements.voice import Voice, plain
 from divulge.reporting.wording import amount, bound, label, least, level, most, quoted, share, title, to_whom, written
-from divulge.units import nats_per
+from divulge.units import factor, nats_per
 
 _EVENTS = ("1/1000", "1/100", "1/10", "1/2", "9/10")
 _RARE, _FALSE_ALARMS = 1e-3, 1e-2
@@ -181,16 +181,12 @@ def compared(report: Report) -> Section:
         (
             voice.known(row.name),
             share(min(row.utility / full, 1.0), voice),
-            *(bound(_exp(value), voice) for value in (row.pml, row.pmc, row.ldp)),
+            *(bound(factor(value), voice) for value in (row.pml, row.pmc, row.ldp)),
         )
         for row in report.compared
     ]
     header = tuple(map(voice.text, ("c_mechanism", "c_told", "c_gain", "c_loss", "c_any")))
     return Section("compared", voice.text("c_title"), (Rows(voice.text("c_caption"), header, tuple(rows)),))
-
-
-def _exp(log: float) -> float:
-    return math.exp(log) if log < 700 else math.inf
 
 
 def release(report: Report) -> Section:

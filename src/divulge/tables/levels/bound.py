@@ -16,6 +16,7 @@ from divulge.releasing.estimating.contingency import packed
 from divulge.tables.groups import Groups
 from divulge.tables.levels.lattice import Lattice
 from divulge.tables.levels.losses import Loss
+from divulge.units import factor
 
 MOST_WORK = 1 << 26
 """Nodes times cells of the table that are looked at together: some seconds on a slow core; else columns are divided."""
@@ -46,17 +47,13 @@ def _lifted(groups: Groups, ratio: Any) -> np.ndarray:
     return _at_most(groups, np.asarray(ratio, dtype=float) * groups.totals / groups.rows)
 
 
-def _exp(epsilon: Any) -> float:
-    return math.exp(epsilon) if epsilon < 700 else math.inf
-
-
 def _all_values(groups: Groups, epsilon: Any) -> int:
     """Return the rows needed where no value may be absent."""
     return len(groups.values) if epsilon < math.inf else 1
 
 
 def _both(groups: Groups, upper: Any, lower: Any) -> np.ndarray:
-    need = _lifted(groups, _exp(upper))
+    need = _lifted(groups, factor(upper))
     return need if lower == math.inf else np.full(len(need), max(int(need.max()), _all_values(groups, lower)))
 
 
@@ -79,7 +76,7 @@ NEEDED: dict[str, Needed] = {
     "beta": lambda groups, one: _lifted(groups, 1 + float(one.beta)),
     "enhanced-beta": _enhanced,
     "delta-disclosure": lambda groups, one: _both(groups, one.epsilon, one.epsilon),
-    "pml": lambda groups, one: _lifted(groups, _exp(one.epsilon)),
+    "pml": lambda groups, one: _lifted(groups, factor(one.epsilon)),
     "lift": lambda groups, one: _lifted(groups, float(one.ratio)),
     "pmc": lambda groups, one: _both(groups, math.inf, one.epsilon),
     "lip": lambda groups, one: _both(groups, one.epsilon, one.epsilon),

@@ -15,6 +15,7 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.tables import models
 from divulge.tables.groups import Groups
 from divulge.tables.models import NEAR, Extreme
+from divulge.units import factor
 
 Broken = np.ndarray
 """Which groups break a guarantee, boolean of shape (groups,)."""
@@ -52,10 +53,6 @@ def _any(groups: Groups, cells: np.ndarray) -> Broken:
     return np.logical_or.reduceat(cells, groups.starts)
 
 
-def _exp(epsilon: Any) -> float:
-    return math.exp(epsilon) if epsilon < 700 else math.inf
-
-
 def _log_over(epsilon: Any, strict: bool) -> Callable[[Fraction], bool]:
     """Return whether log r > epsilon, with `strict` whether it is at least epsilon."""
     if strict:
@@ -64,7 +61,7 @@ def _log_over(epsilon: Any, strict: bool) -> Callable[[Fraction], bool]:
 
 
 def _gains(groups: Groups, epsilon: Any, strict: bool = False) -> Broken:
-    return _any(groups, over(*_lifts(groups), _exp(epsilon), _log_over(epsilon, strict)))
+    return _any(groups, over(*_lifts(groups), factor(epsilon), _log_over(epsilon, strict)))
 
 
 def _costs(groups: Groups, epsilon: Any, strict: bool = False) -> Broken:
@@ -72,7 +69,7 @@ def _costs(groups: Groups, epsilon: Any, strict: bool = False) -> Broken:
         return np.zeros(len(groups), dtype=bool)
     rows, expected = _lifts(groups)
     lacking = groups.distinct < len(groups.values)
-    return lacking | _any(groups, over(expected, rows, _exp(epsilon), _log_over(epsilon, strict)))
+    return lacking | _any(groups, over(expected, rows, factor(epsilon), _log_over(epsilon, strict)))
 
 
 def _ordered(groups: Groups, distance: Any) -> Broken:

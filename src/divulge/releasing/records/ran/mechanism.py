@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.files.forms import Form, Some, fits, label, level, share, whole
 from divulge.guarantees.kinds.metric import MetricPrivacy
@@ -21,7 +22,7 @@ from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.releasing.planning.assumed import SOURCES, Assumed
 from divulge.releasing.records.levels import contradiction, levels, refuse_levels
-from divulge.releasing.records.promised import Spent, added, up
+from divulge.releasing.records.promised import Spent, added
 
 HEAD: Form = {
     "columns": Some(str), "guarantees": {"ldp": level, "*": level},
@@ -91,15 +92,15 @@ class Ran(Record, ABC):
         if self.times == 1:
             return dict(self.guarantees)
         ldp = self.guarantees["ldp"]
-        whole_ = up(added([Fraction(ldp) * self.times])) if math.isfinite(ldp) else math.inf
+        whole_ = exact.double_above(added([Fraction(ldp) * self.times])) if math.isfinite(ldp) else math.inf
         return dict.fromkeys(self.guarantees, whole_)
 
     @property
     def level_spent(self) -> Spent:
         """What the release adds to others where only its levels count: ldp, and the zCDP that follows from it."""
         loss = self.guarantees["ldp"]
-        rho = up(added([Fraction(loss) ** 2 / 2 * self.times])) if math.isfinite(loss) else math.inf
-        beside = up(added([self.assumed.epsilon] * self.times))
+        rho = exact.double_above(added([Fraction(loss) ** 2 / 2 * self.times])) if math.isfinite(loss) else math.inf
+        beside = exact.double_above(added([self.assumed.epsilon] * self.times))
         return Spent(self.columns, None, None, beside, self.for_a_person["ldp"], rho)
 
     def _head(self, keeper: bool) -> dict[str, Any]:
