@@ -240,7 +240,7 @@ def test_an_outcome_that_nobody_saw_can_leak_more_than_the_upper_bound() -> None
 def test_bad_input(arguments: dict[str, object], match: str) -> None:
     given = {"secret": None, "released": None, **arguments}
     with pytest.raises(dv.DivulgeError, match=match):
-        dv.audit([[5, 1], [1, 5]], **given)  # type: ignore[arg-type]
+        dv.audit([[5, 1], [1, 5]], **given)
     for counts in ([[0.5, 0.5]], [[-1, 2]], [1, 2]):
         with pytest.raises(dv.DivulgeError, match="counts of shape"):
             dv.audit(counts, secret=None, released=None)
@@ -252,7 +252,7 @@ def test_bad_tables() -> None:
     table = pa.table({"x": ["a", "b"], "y": ["u", "v"]})
     for arguments in ({"secret": None}, {"released": 3}, {"secret": ()}):
         with pytest.raises(dv.DivulgeError, match="name a column"):
-            dv.audit(table, **{"secret": "x", "released": "y", **arguments})  # type: ignore[arg-type]
+            dv.audit(table, **{"secret": "x", "released": "y", **arguments})
     many = pa.table({"x": range(4200), "y": range(4200)})
     with pytest.raises(dv.DivulgeError, match=r"4,200 x 4,200"):
         dv.audit(many, secret="x", released="y")
@@ -277,7 +277,7 @@ def test_guessability_bounds_the_best_guesser_from_below() -> None:
 @pytest.mark.parametrize("neighbors", [0, -1, 51, 2.5, math.nan, True, "3"])
 def test_neighbors_are_a_whole_number_of_training_rows(neighbors: object) -> None:
     with pytest.raises(dv.DivulgeError, match=r"neighbors.*from 1 to 50"):
-        dv.guessability([0, 1] * 50, range(100), neighbors=neighbors)  # type: ignore[arg-type]
+        dv.guessability([0, 1] * 50, range(100), neighbors=neighbors)
     assert dv.guessability([0, 1] * 50, range(100), neighbors=np.int64(50)).rows == 50
 
 

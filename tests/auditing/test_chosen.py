@@ -113,7 +113,7 @@ def test_an_event_of_many_outcomes_refutes_where_none_does_alone() -> None:
     assert found.violated
     assert found.witness is not None
     assert found.witness.secrets == ("a", "b")
-    held = {int(label[1:]) for label in found.witness.outcome}  # type: ignore[attr-defined]
+    held = {int(label[1:]) for label in found.witness.outcome}
     assert len(held & set(range(20))) > 15
     assert len(held - set(range(20))) < 5
     assert found.witness.lower < 1 / 3

@@ -54,7 +54,7 @@ def test_a_query_is_carried_out_once() -> None:
         runs.append(1)
         return frame
 
-    lazy = pl.from_arrow(TABLE).lazy().map_batches(run)  # type: ignore[union-attr]
+    lazy = pl.from_arrow(TABLE).lazy().map_batches(run)
     source = dv.open_table(lazy)
     for _ in range(3):
         assert sum(batch.num_rows for batch in source.batches(["age"])) == 12

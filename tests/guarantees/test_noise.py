@@ -95,7 +95,7 @@ def test_bits() -> None:
 def test_tails_and_means_against_the_mechanism() -> None:
     m = dv.NoiseMechanism("gaussian", "values(0:0.2, 1:0.5, 3:0.3)", scale=1.0)
     for kind, side in ((TailPML, "pml"), (TailPMC, "pmc")):
-        tail = m.tail(0.7, side)  # type: ignore[arg-type]
+        tail = m.tail(0.7, side)
         assert kind(0.7, tail.upper + 1e-9).holds_for(m)
         assert not kind(0.7, tail.lower - 1e-9).holds_for(m)
         assert float(kind.of(m, epsilon=0.7).delta) >= tail.value

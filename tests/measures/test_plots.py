@@ -32,7 +32,7 @@ def test_several_mechanisms_share_one_picture() -> None:
     assert axes.lines[0].get_ydata().tolist() == axes.lines[1].get_ydata().tolist()
     for wrong in ({}, {"a": dv.pml(joint, "bits"), "b": joint}, [joint]):
         with pytest.raises(dv.DivulgeError, match="mechanisms"):
-            dv.measures.plot_pointwise(wrong)  # type: ignore[arg-type]
+            dv.measures.plot_pointwise(wrong)
 
 
 def test_bars_are_the_values_of_outcomes_and_name_what_is_infinite() -> None:

@@ -61,7 +61,7 @@ def test_the_envelope_of_pmc_is_what_merging_reaches() -> None:
     assert dv.measures.envelope_quantile(joint, 0.59, measure="pmc") == math.inf
     assert dv.measures.envelope_quantile(joint, 1.0, measure="pmc") == 0.0
     with pytest.raises(dv.DivulgeError, match="measure"):
-        dv.tail_envelope(joint, 1.0, measure="lift")  # type: ignore[arg-type]
+        dv.tail_envelope(joint, 1.0, measure="lift")
 
 
 @pytest.mark.parametrize("measure", ["pml", "pmc"])
@@ -118,7 +118,7 @@ def test_the_quantile_of_the_envelope_is_its_twin() -> None:
             assert dv.measures.envelope_quantile(joint, delta, "bits") == pytest.approx(found / math.log(2))
     for wrong in (-0.1, 1.1, math.nan, "x", True):
         with pytest.raises(dv.DivulgeError, match="delta"):
-            dv.measures.envelope_quantile(joint, wrong)  # type: ignore[arg-type]
+            dv.measures.envelope_quantile(joint, wrong)
 
 
 def test_ldp_over_the_support_of_a_prior_leaves_the_other_rows_out() -> None:

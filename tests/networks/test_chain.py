@@ -247,7 +247,7 @@ def test_long_chains_in_doubles_agree_with_fractions() -> None:
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a row that misses 1": (lambda: dv.Chain([0.5, 0.5], [[0.9, 0.2], [0.1, 0.9]], TRUTH, 2), "sum to 1"),
     "no steps": (lambda: dv.Chain([0.5, 0.5], STAY, TRUTH), "`steps` must be given"),
-    "steps of half": (lambda: dv.Chain([0.5, 0.5], STAY, TRUTH, 2.5), "whole number"),  # type: ignore[arg-type]
+    "steps of half": (lambda: dv.Chain([0.5, 0.5], STAY, TRUTH, 2.5), "whole number"),
     "not square": (lambda: dv.Chain([0.5, 0.5], [[0.5, 0.25, 0.25]] * 2, TRUTH, 2), "square"),
     "one move too few": (lambda: dv.Chain([0.5, 0.5], [STAY], TRUTH, 4), "one matrix a move"),
     "states that differ": (lambda: dv.Chain([0.5, 0.5], np.eye(3), TRUTH, 2), "one row for each of 2 states"),
@@ -256,7 +256,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         "`release` must have the same labels as the states; 'b' is missing",
     ),
     "an unknown step": (lambda: two(3).worst(3), "a step from 0 to 2"),
-    "an unknown side": (lambda: two(3).worst(0, "up"), "one of pml, pmc, ldp"),  # type: ignore[arg-type]
+    "an unknown side": (lambda: two(3).worst(0, "up"), "one of pml, pmc, ldp"),
     "an unknown outcome": (lambda: two(3).pml(0, [0, 2, 0]), r"outputs\[1\]"),
     "too many outputs": (lambda: two(3).pml(0, [0] * 4), "one outcome a step"),
     "what cannot occur": (
@@ -335,7 +335,7 @@ def test_steps_are_as_many_as_fit() -> None:
     with pytest.raises(dv.DivulgeError, match="`steps` must be at most 1,000,000"):
         two(10**12)
     with pytest.raises(dv.DivulgeError, match="`outputs` must be a list"):
-        two(3).pml(0, 5)  # type: ignore[arg-type]
+        two(3).pml(0, 5)
 
 
 def test_a_formula_that_fails_is_refused_in_words() -> None:

@@ -24,17 +24,22 @@ def test_the_influence_of_a_quilt_by_hand() -> None:
         quilt_influence(chain, 5, 6, None)
 
 
+def drawn(rng: np.random.Generator, longest: int) -> tuple[dv.Chain, int, dict[tuple[int, ...], F]]:
+    """Return a random chain whose states are put out as they are, how many there are, and {path: probability}."""
+    n, steps = int(rng.integers(2, 4)), int(rng.integers(1, longest + 1))
+    rows = [[F(int(v), int(row.sum())) for v in row] for row in rng.integers(1, 7, (n + 1, n))]
+    paths = {
+        x: math.prod([rows[0][x[0]], *(rows[1 + s][z] for s, z in pairwise(x))])
+        for x in product(range(n), repeat=steps)
+    }
+    return dv.Chain(rows[0], rows[1:], np.eye(n), steps=steps), n, paths
+
+
 def test_the_influence_curve_is_that_of_listed_paths() -> None:
     rng = np.random.default_rng(fresh_seed())
     for _ in range(few(20)):
-        n, steps = int(rng.integers(2, 4)), int(rng.integers(1, 6))
-        weights = rng.integers(1, 7, (n + 1, n))
-        rows = [[F(int(v), int(row.sum())) for v in row] for row in weights]
-        paths = {
-            x: math.prod([rows[0][x[0]], *(rows[1 + s][z] for s, z in pairwise(x))])
-            for x in product(range(n), repeat=steps)
-        }
-        curve = influence_curve(dv.Chain(rows[0], rows[1:], np.eye(n), steps=steps))
+        chain, n, paths = drawn(rng, 5)
+        curve, steps = influence_curve(chain), chain.steps
         assert len(curve) == steps - 1
         for k, level in enumerate(curve, start=1):
             widest = F(1)
@@ -52,19 +57,15 @@ def test_both_scales_keep_their_promise_on_all_laws_of_the_count() -> None:
     """Whoever knows the chain and sees the count with this noise: the ratio for two states is at most e^epsilon."""
     rng = np.random.default_rng(fresh_seed())
     for _ in range(few(40)):
-        n, steps = int(rng.integers(2, 4)), int(rng.integers(1, 5))
-        weights = rng.integers(1, 7, (n + 1, n))
-        rows = [[F(int(v), int(row.sum())) for v in row] for row in weights]
-        chain = dv.Chain(rows[0], rows[1:], np.eye(n), steps=steps)
-        epsilon = float(rng.uniform(0.2, 2))
+        chain, n, paths = drawn(rng, 4)
+        epsilon, steps = float(rng.uniform(0.2, 2)), chain.steps
         for noise in (wasserstein(chain, 1, epsilon), markov_quilt(chain, epsilon)):
             for t, (a, b) in product(range(steps), product(range(n), repeat=2)):
                 laws = []
                 for state in (a, b):
                     law = np.zeros(steps + 1)
-                    for x in product(range(n), repeat=steps):
+                    for x, p in paths.items():
                         if x[t] == state:
-                            p = math.prod([rows[0][x[0]], *(rows[1 + s][z] for s, z in pairwise(x))])
                             law[x.count(1)] += float(p)
                     laws.append(law / law.sum())
                 at = np.linspace(-3, steps + 3, 61)

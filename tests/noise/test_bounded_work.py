@@ -15,7 +15,7 @@ def test_a_density_singular_at_one_is_within_the_stated_error(y: float) -> None:
     """By the substitution x = (1 - cos t)/2, in which the arcsine secret is uniform."""
     m = NoiseMechanism("gaussian", "beta(0.5, 0.5)", scale=0.03)
     exact = mp.quad(lambda t: mp.npdf(y, (1 - mp.cos(t)) / 2, 0.03), mp.linspace(0, mp.pi, 40)) / mp.pi
-    error = float(m.law.error(np.array([y]), "pml")[0])  # type: ignore[arg-type]
+    error = float(m.law.error(np.array([y]), "pml")[0])
     assert error <= 1e-6
     assert abs(m.log_density(y) - float(mp.log(exact))) <= error + 1e-12
 
@@ -35,7 +35,7 @@ def test_far_out_a_heavy_tailed_secret_keeps_its_density(y: float) -> None:
 @pytest.mark.parametrize("secret", ["uniform(-1, 1)", "normal(0, 1)", "gamma(0.3)", "cauchy()"])
 def test_staircase_noise_is_a_sum_of_masses(secret: str) -> None:
     m = NoiseMechanism("staircase", secret, scale=0.5)
-    x, r = m.secret.continuous, m.noise.radii(400.0)  # type: ignore[misc]
+    x, r = m.secret.continuous, m.noise.radii(400.0)
     z = np.concatenate([-r[::-1], r])
     level = np.exp(m.noise.log_density((z[1:] + z[:-1]) / 2))
     for y in (-30.0, -1.5, 0.3, 2.7):
@@ -47,12 +47,12 @@ def test_staircase_noise_is_a_sum_of_masses(secret: str) -> None:
 def test_tails_of_hard_secrets_look_at_few_outcomes(kind: str, secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
     m, seen = NoiseMechanism(kind, secret, scale=0.3), 0
     law = type(m.law)
-    whole = law._integrated  # type: ignore[union-attr]
+    whole = law._integrated
 
     def counted(self: object, y: np.ndarray) -> object:
         nonlocal seen
         seen += len(y)
-        return whole(self, y)  # type: ignore[arg-type]
+        return whole(self, y)
 
     monkeypatch.setattr(law, "_integrated", counted)
     estimate = m.tail(0.5)
@@ -69,4 +69,4 @@ def test_means_with_too_many_sums_are_refused_with_the_remedy(values: list[float
 
 def test_few_records_on_no_lattice_are_enumerated() -> None:
     m = NoiseMechanism("laplace", [0, 1, math.sqrt(2), math.sqrt(3.3)], scale=1.0, records=5)
-    assert len(m.law.locations) == math.comb(8, 3)  # type: ignore[union-attr]
+    assert len(m.law.locations) == math.comb(8, 3)

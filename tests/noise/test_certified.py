@@ -71,11 +71,11 @@ def test_no_outcome_between_two_leaves_the_proved_range(seed: int, kind: str, si
     m = dv.NoiseMechanism(kind, text, scale=float(10 ** rng.uniform(-1.5, 1)), records=records)
     length = 10 ** rng.uniform(-3, 1, 30)
     left = rng.uniform(-6, 6, 30)
-    ends = [values(m.law, side, y) for y in (left, left + length / 2, left + length)]  # type: ignore[arg-type]
-    found = between(m.law, side, *ends)  # type: ignore[arg-type]
+    ends = [values(m.law, side, y) for y in (left, left + length / 2, left + length)]
+    found = between(m.law, side, *ends)
     assert found is not None
     for share in np.linspace(0, 1, 41):
-        inside = leakage(m.law, side, left + share * length)  # type: ignore[arg-type]
+        inside = leakage(m.law, side, left + share * length)
         slack = 1e-9 * (1 + np.abs(inside))
         assert (found[0] <= inside + slack).all()
         assert (inside <= found[1] + slack).all()
@@ -158,7 +158,7 @@ def test_two_records_with_a_density_are_within_the_stated_error(kind: str, secre
         q, grid = float(given_x(nodes) @ weights), given_x(np.linspace(0, 1, 2001))
         slack = 2e-5 if kind == "laplace" else 1e-6  # of the sums, and of the grid
         for side, expected in (("pml", math.log(grid.max() / q)), ("pmc", math.log(q / grid.min()))):
-            error = float(m.law.error(np.array([y]), side)[0])  # type: ignore[arg-type]
+            error = float(m.law.error(np.array([y]), side)[0])
             off = abs(getattr(m, side)(y) - expected)
             assert off <= error + slack
             assert off <= 6e-5
@@ -334,7 +334,7 @@ def test_three_records_under_narrow_noise_are_within_a_narrow_error(kind: str, s
             return np.exp(m.noise.log_density(y - v[:, None] / 3 - pairs)) @ pair_weights
 
         q, grid = float(given_x(nodes) @ weights), given_x(np.linspace(0, 1, 101))
-        error = float(m.law.error(np.array([y]), "pml")[0])  # type: ignore[arg-type]
+        error = float(m.law.error(np.array([y]), "pml")[0])
         assert abs(m.pml(y) - math.log(grid.max() / q)) <= error + (2e-3 if kind == "laplace" else 1e-4)
     assert m.mean_pml().error <= most
 

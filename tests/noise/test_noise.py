@@ -171,7 +171,7 @@ def test_no_outcome_beats_the_supremum(seed: int, kind: str, records: int) -> No
     values, weights = np.round(rng.uniform(-2, 2, k), 2), rng.dirichlet(np.full(k, 0.5)) + 1e-4
     text = "values(" + ", ".join(f"{v}:{w}" for v, w in zip(values, weights / weights.sum(), strict=True)) + ")"
     m = dv.NoiseMechanism(kind, text, scale=float(rng.uniform(0.2, 2)), records=records)
-    y = np.unique(np.concatenate([np.linspace(-30, 30, 4001), m.law.locations]))  # type: ignore[attr-defined]
+    y = np.unique(np.concatenate([np.linspace(-30, 30, 4001), m.law.locations]))
     for side, found in (("pml", m.pml_supremum), ("pmc", m.pmc_supremum)):
         on_grid = float(np.max(getattr(m, side)(y)))
         assert on_grid <= found.upper + 1e-12
@@ -378,7 +378,7 @@ def test_exponential_mechanism() -> None:
 )
 def test_bad_input_is_refused(arguments: dict[str, object], match: str) -> None:
     with pytest.raises(dv.DivulgeError, match=match):
-        dv.NoiseMechanism(arguments.pop("noise"), arguments.pop("secret"), **arguments)  # type: ignore[arg-type]
+        dv.NoiseMechanism(arguments.pop("noise"), arguments.pop("secret"), **arguments)
 
 
 @pytest.mark.thin
@@ -452,7 +452,7 @@ def test_the_gaussian_limit_is_the_rarity_of_the_end_for_any_number_of_records()
         m = dv.NoiseMechanism("gaussian", "values(0:0.3, 1:0.1, 4:0.6)", scale=1.0, records=records)
         assert m.pml_supremum.lower <= max(-math.log(0.3), m.pml_supremum.lower) <= m.pml_supremum.upper
         assert math.isfinite(m.pml_supremum.value)
-        limits = {end.at: end.leakage("pml")[0] for end in m.law.ends()}  # type: ignore[attr-defined]
+        limits = {end.at: end.leakage("pml")[0] for end in m.law.ends()}
         assert limits == pytest.approx({math.inf: -math.log(0.6), -math.inf: -math.log(0.3)}, rel=1e-12)
 
 

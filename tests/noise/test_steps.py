@@ -178,12 +178,12 @@ def test_no_outcome_under_noise_in_steps_leaves_the_proved_range(seed: int, side
         records=1 + (size == 2),
     )  # fmt: skip
     length, left = 10 ** rng.uniform(-4, 0, 30), rng.uniform(-2, 3, 30)
-    ends = [values(m.law, side, y) for y in (left, left + length / 2, left + length)]  # type: ignore[arg-type]
-    found = between(m.law, side, *ends)  # type: ignore[arg-type]
+    ends = [values(m.law, side, y) for y in (left, left + length / 2, left + length)]
+    found = between(m.law, side, *ends)
     assert found is not None
     assert (found[1] - found[0]).min() < 1
     for part in rng.uniform(0, 1, 30):
-        inside = leakage(m.law, side, left + part * length)  # type: ignore[arg-type]
+        inside = leakage(m.law, side, left + part * length)
         assert (np.maximum(found[0], 0) <= inside + 1e-9).all()
         assert (inside <= found[1] + 1e-9).all()
 

@@ -240,7 +240,7 @@ def test_filling_saves_the_noise_on_how_many_have_a_number() -> None:
 def test_every_neighbor_changes_the_histogram_by_what_is_said() -> None:
     rows = [None, 0, 3, 70, -5]
     for neighbors in ("replaced", "added"):
-        unit = Unit(neighbors=neighbors)  # type: ignore[arg-type]
+        unit = Unit(neighbors=neighbors)
         made = made_for(pa.table({"v": pa.array([7], pa.int64())}), [dv.Sum("v", "auto")], guarantee="dp=1",
                         neighbors=neighbors)  # fmt: skip
         (one,) = made.bounds

@@ -187,7 +187,7 @@ def changed_by(query: Query, unit: Unit) -> tuple[int, int]:
      Query("squares", ("x",), (2,), "v", 0, 4)],
 )  # fmt: skip
 def test_what_one_unit_can_change_is_what_the_search_finds(query: Query, rows: int, neighbors: str) -> None:
-    unit = Unit("who" if rows > 1 else None, rows, neighbors)  # type: ignore[arg-type]
+    unit = Unit("who" if rows > 1 else None, rows, neighbors)
     l1, l2 = query.changes(unit)
     assert (l1, l2) == changed_by(query, unit)
 

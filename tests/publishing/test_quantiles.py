@@ -44,21 +44,21 @@ def query(probability: str, unit: Unit, cells: int = 1):
 
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
 def test_the_law_is_the_one_that_is_drawn(family: str) -> None:
-    noise = FAMILIES[family](2.0)  # type: ignore[arg-type]
+    noise = FAMILIES[family](2.0)
     found = np.array([0, 1, 3, 1])
     p = law(found, noise)
     assert p.sum() == pytest.approx(1)
     drawn = np.bincount([chosen(found, noise) for _ in range(8000)], minlength=4)
     assert stats.chisquare(drawn, 8000 * p).pvalue > 1e-7
-    assert stats.chisquare(drawn, 8000 * law(found, FAMILIES[family](1.5))).pvalue < 1e-7  # type: ignore[arg-type]
+    assert stats.chisquare(drawn, 8000 * law(found, FAMILIES[family](1.5))).pvalue < 1e-7
 
 
 @pytest.mark.parametrize("neighbors", ["replaced", "added"])
 @pytest.mark.parametrize("probability", ["1/2", "1/4", "2/3"])
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
 def test_no_small_table_tells_more_than_is_said(family: str, probability: str, neighbors: str) -> None:
-    unit = Unit(neighbors=neighbors)  # type: ignore[arg-type]
-    asked, noise = query(probability, unit), FAMILIES[family](3.0)  # type: ignore[arg-type]
+    unit = Unit(neighbors=neighbors)
+    asked, noise = query(probability, unit), FAMILIES[family](3.0)
     said = float(largest_loss([asked], [noise], unit))
     above, below = asked.only.numerator, asked.only.denominator
     worst = 0.0

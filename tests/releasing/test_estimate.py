@@ -276,7 +276,7 @@ def test_refusals_never_show_a_value() -> None:
     assert "hidden" not in str(caught.value)
     for arguments in ({"column": None}, {"method": "magic"}, {"interval": "none"}, {"confidence": 0.0}):
         with pytest.raises(dv.DivulgeError):
-            estimate_frequencies(pa.table({"y": ["a"]}), channel, **{"column": "y", **arguments})  # type: ignore[arg-type]
+            estimate_frequencies(pa.table({"y": ["a"]}), channel, **{"column": "y", **arguments})
 
 
 DAY = datetime.datetime(2020, 1, 1)

@@ -145,12 +145,12 @@ def test_both_ways_of_hashing_count_alike(monkeypatch: pytest.MonkeyPatch) -> No
 def test_chances_are_exact() -> None:
     """A chance of 2^-64 times a third is decided by the digits past the first word."""
     chance = Chance()
-    chance.words = lambda count: np.zeros(count, dtype=np.uint64)  # type: ignore[method-assign]
+    chance.words = lambda count: np.zeros(count, dtype=np.uint64)
     assert not chance.bernoulli(F(0), 1)[0]
     assert chance.bernoulli(F(1, 2**64), 1)[0]
     assert chance.bernoulli(F(1, 3 * 2**64), 1)[0]  # the next word, 0 as well, is below a third of all
     words = iter([np.array([2**64 - 1], dtype=np.uint64), np.array([5], dtype=np.uint64)])
-    chance.words = lambda count: next(words)  # type: ignore[method-assign]
+    chance.words = lambda count: next(words)
     assert chance.uniform(3, 1).tolist() == [2]  # 2^64 - 1 is past the last multiple of 3, and drawn anew
 
 

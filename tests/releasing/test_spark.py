@@ -150,7 +150,7 @@ def test_spark_refuses_what_the_local_engine_refuses(spark: Any, tmp_path: Path)
     with pytest.raises(dv.DivulgeError, match="counted on this machine"):
         dv.contingency(pa.table({"n": [1]}), "n", engine="spark")
     with pytest.raises(dv.DivulgeError, match='"local" or "spark"'):
-        dv.contingency(folder, "n", engine="abacus")  # type: ignore[arg-type]
+        dv.contingency(folder, "n", engine="abacus")
     nested = tmp_path / "nested.parquet"
     pq.write_table(pa.table({"n": [["secret cell"], []]}), nested)
     for engine in ("local", "spark"):

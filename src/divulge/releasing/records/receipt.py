@@ -172,8 +172,7 @@ class Receipt(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.mechanism_of("answer").guarantees
         {'ldp': 1.098612288...}
         """
@@ -190,8 +189,7 @@ class Receipt(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.names_of(receipt.mechanisms[0])
         ('answer_perturbed',)
         """
@@ -205,10 +203,9 @@ class Receipt(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.to_dict()["rows"]
-        4
+        2
         """
         return {
             "format": FORMAT,
@@ -256,14 +253,13 @@ class Receipt(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = pathlib.Path(folder.name) / "receipt.json"
         >>> receipt.save(path)
         >>> Receipt.read(path).rows
-        4
+        2
         >>> folder.cleanup()
         """
         with replacing(path) as stream:
@@ -275,8 +271,7 @@ class Receipt(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.to_json()[:1]
         b'{'
         """
@@ -291,9 +286,8 @@ class Receipt(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
-        >>> Receipt.of(receipt) is receipt, Receipt.of(coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
+        >>> Receipt.of(receipt) is receipt, Receipt.of([[1, 0], [0, 1]])
         (True, None)
         """
         if isinstance(given, (str, os.PathLike)):
@@ -314,8 +308,7 @@ class Receipt(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = pathlib.Path(folder.name) / "receipt.json"
@@ -358,10 +351,9 @@ class Receipt(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", mechanism=coin)
+        >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> Receipt.from_dict(receipt.to_dict()).rows
-        4
+        2
         """
         try:
             return cls._of(found)

@@ -347,10 +347,9 @@ class Report(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> found = dv.report(coin, prior=["1/10", "9/10"])
+        >>> found = dv.report([[0.75, 0.25], [0.25, 0.75]], prior=[0.1, 0.9])
         >>> found.to_dict()["beliefs"][0]["secret"]
-        'yes'
+        0
         """
         from divulge.reporting.wording import in_unit
 
@@ -395,8 +394,7 @@ class Report(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> found = dv.report(coin, prior=["1/10", "9/10"])
+        >>> found = dv.report([[0.75, 0.25], [0.25, 0.75]], prior=[0.1, 0.9])
         >>> print(found.text().splitlines()[0])
         In short
         """
@@ -410,8 +408,7 @@ class Report(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> found = dv.report(coin, prior=["1/10", "9/10"])
+        >>> found = dv.report([[0.75, 0.25], [0.25, 0.75]], prior=[0.1, 0.9])
         >>> found.html()[:15]
         '<!doctype html>'
         """
@@ -427,8 +424,7 @@ class Report(Record):
         Examples
         --------
         >>> import divulge as dv
-        >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> found = dv.report(coin, prior=["1/10", "9/10"])
+        >>> found = dv.report([[0.75, 0.25], [0.25, 0.75]], prior=[0.1, 0.9])
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
         >>> found.save(pathlib.Path(folder.name) / "report.html")
