@@ -176,6 +176,11 @@ GAIN = (
         '    "avoid": dv.Gain.avoid(SECRETS),\n',
         after='    "identity": dv.Gain.identity(SECRETS),\n',
     ),
+    Edit(
+        "tests/search/families.py",
+        '        "avoid": (dv.Gain.avoid(x), [[int(i != j) for j in every] for i in every]),\n',
+        after='        "identity": (dv.Gain.identity(x), [[int(i == j) for j in every] for i in every]),\n',
+    ),
 )
 
 NOISE = (

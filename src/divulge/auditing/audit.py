@@ -305,8 +305,8 @@ class Audit(Record):
 def audit(
     data: TableLike | Matrix,
     *,
-    secret: str | Sequence[str] | None,
-    released: str | Sequence[str] | None,
+    secret: str | Sequence[Hashable] | None,
+    released: str | Sequence[Hashable] | None,
     claim: Guarantee | str | None = None,
     mechanism: ChannelLike | Receipt | str | os.PathLike[str] | None = None,
     null_as: Hashable = None,
