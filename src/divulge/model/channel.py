@@ -117,7 +117,7 @@ class Channel(Tabled):
     ) -> "Channel":
         """Return the exact channel with entries weights / total, for an integer array whose rows sum to `total`.
 
-        Equal weights share one Fraction, so that large channels are built quickly.
+        Equal weights share one Fraction, so that large channels are built quickly; the integers stay beside them.
 
         Examples
         --------
@@ -136,6 +136,7 @@ class Channel(Tabled):
         where = where.reshape(whole.shape)
         object.__setattr__(out, "matrix", frozen(values[where]))
         object.__setattr__(out, "floats", frozen(values.astype(np.float64)[where]))
+        object.__setattr__(out, "integers", (frozen(whole.copy()), total))
         object.__setattr__(out, "secrets", _labels.alphabet(secrets, whole.shape[0], "secrets"))
         object.__setattr__(out, "outcomes", _labels.alphabet(outcomes, whole.shape[1], "outcomes"))
         return out
@@ -159,6 +160,11 @@ class Channel(Tabled):
     def floats(self) -> Any:
         """The matrix as float64, shape (N, M); sparse stays sparse."""
         return self.matrix if self.sparse else floats_of(self.matrix)
+
+    @Kept
+    def integers(self) -> tuple[np.ndarray, int] | None:
+        """(whole numbers (N, M), the sum of each of their rows) where the channel was made from such; else None."""
+        return None
 
     @cached_property
     def mean_row(self) -> np.ndarray:

@@ -87,6 +87,9 @@ class IntegerChannel(Tabled, Record):
         channel = as_channel(channel)
         if not 1 <= bits <= MOST_BITS:
             raise DivulgeError.of("bits", f"be a whole number from 1 to {MOST_BITS}", "it", str(bits))
+        if channel.integers is not None and not (1 << bits) % channel.integers[1]:
+            whole, total = channel.integers
+            return cls(frozen(whole.astype(np.int64) * ((1 << bits) // total)), bits, channel.secrets, channel.outcomes)
         matrix = channel.matrix.toarray() if channel.sparse else channel.matrix
         floors, rests = (_exact_floors if channel.exact else _float_floors)(matrix, bits)
         positive = (floors > 0) | (rests > 0) if channel.exact else matrix > 0

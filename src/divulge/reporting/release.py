@@ -74,6 +74,10 @@ def full_report(receipt: Receipt, chosen: Chosen) -> Report | None:
     return report(receipt, prior=prior, prior_source="counted from the released column itself")
 
 
+_WRITTEN = {str, int, bool, type(None)}
+"""What JSON holds as it is; a matrix has a million whole numbers."""
+
+
 def _as_json(value: Any) -> Any:
     """Return a value as JSON can hold it."""
     if isinstance(value, Mapping):
@@ -81,7 +85,7 @@ def _as_json(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_as_json(item) for item in value]
+        return value if set(map(type, value)) <= _WRITTEN else [_as_json(item) for item in value]
     if hasattr(value, "tolist"):
         return _as_json(value.tolist())
     if isinstance(value, (date, time, timedelta)):

@@ -1,8 +1,10 @@
 """Rounding of square channels to integers that keep the guarantees and their names, both decided exactly."""
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -52,12 +54,19 @@ class Rounder:
         )  # fmt: skip
 
     def _keeps(self, integers: np.ndarray) -> bool:
-        checker, occurrence = self.checker, Fraction(self.names.occurrence)
         return (
-            checker.keeps_all(integers)
+            self.checker.keeps_all(integers)
             and keeps_names(integers, leads_asked(self.names, self.naming.leads))
-            and (not occurrence or occurs(integers, checker, occurrence, self.bits))
+            and bool((self.checker.mass(integers) >= self._least).all())
         )
+
+    @cached_property
+    def _least(self) -> np.ndarray:
+        """The least mass with which each outcome occurs that many times as often as its value, or as one in N."""
+        shares = self.checker.prior
+        n, total, asked = len(shares), int(shares.sum()), Fraction(self.names.occurrence)
+        least = [asked * min(Fraction(int(p)), Fraction(total, n)) * 2**self.bits for p in shares.tolist()]
+        return np.array([math.ceil(one) for one in least], dtype=object)
 
 
 def _largest_remainders(channel: np.ndarray, whole: int) -> np.ndarray:
@@ -66,8 +75,9 @@ def _largest_remainders(channel: np.ndarray, whole: int) -> np.ndarray:
     integers = np.floor(exact).astype(np.int64)
     lacking = whole - integers.sum(axis=1)
     remainders = exact - integers + 2 * np.eye(len(channel))
-    rank = np.argsort(np.argsort(-remainders, axis=1, kind="stable"), axis=1)
-    integers += rank < lacking[:, None]
+    order = np.argsort(-remainders, axis=1, kind="stable")
+    more = np.arange(len(channel)) < lacking[:, None]
+    np.put_along_axis(integers, order, np.take_along_axis(integers, order, axis=1) + more, axis=1)
     own = np.arange(len(integers))
     integers[own, own] += whole - integers.sum(axis=1)
     return integers
@@ -80,13 +90,6 @@ def keeps_names(integers: np.ndarray, leads: np.ndarray) -> bool:
     strictly = bool((own > others).all())
     asked = [Fraction(lead) for lead in leads.tolist()]
     return strictly and all(int(a) >= lead * int(b) for a, b, lead in zip(own, others, asked, strict=True) if lead > 1)
-
-
-def occurs(integers: np.ndarray, checker: Checker, occurrence: Fraction, bits: int) -> bool:
-    """Say whether each outcome occurs that many times as often as its value, or as one in N, exactly."""
-    mass, total, n = checker.mass(integers), int(checker.prior.sum()), len(integers)
-    least = [occurrence * min(Fraction(int(p)), Fraction(total, n)) * 2**bits for p in checker.prior.tolist()]
-    return all(m >= one for m, one in zip(mass.tolist(), least, strict=True))
 
 
 def keeps(channel: np.ndarray, prior: np.ndarray, limits: Limits, leads: np.ndarray, margin: float = 1e-7) -> bool:

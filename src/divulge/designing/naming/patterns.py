@@ -27,7 +27,8 @@ def circulant_set(size: int, many: int) -> np.ndarray:
     column[1 + random.permutation(size - 1)[: many - 1]] = True
     best = _inverse_squares(column)
     for _ in range(_SWAPS if 1 < many < size else 0):
-        swapped = [1 + int(random.choice(np.flatnonzero(column[1:] == inside))) for inside in (True, False)]
+        sides = [np.flatnonzero(column[1:] == inside) for inside in (True, False)]
+        swapped = [1 + int(side[random.integers(len(side))]) for side in sides]
         column[swapped] ^= True
         value = _inverse_squares(column)
         if value < best:

@@ -343,7 +343,8 @@ def ldp(
     if prior is None and (structure := mechanism_of_structure(channel)) is not None:
         return structure.ldp / nats_per(unit)
     if prior is None:
-        return ldp_of(column_ends(as_channel(channel).matrix), unit)
+        channel = as_channel(channel)
+        return ldp_of(column_ends(channel.matrix, floats=channel.floats if channel.exact else None), unit)
     joint = Joint(as_prior(prior), as_channel(channel))
     return ldp_of(column_ends(joint.channel.matrix, joint.x), unit)
 

@@ -59,32 +59,31 @@ def finite_sample(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray, r
     The estimate of a frequency is the mean of B[Y, x] over independent rows. Where B[., x] takes two values, it is the
     share of rows with some outcomes, and Clopper and Pearson bound that. Where it takes more, see `by_betting`.
     """
-    low, high = np.empty((2, inverse.shape[1]))
-    for x, weights in enumerate(inverse.T):
-        least, most = float(weights.min()), float(weights.max())
-        spread = most - least
-        if spread <= _SAME * max(abs(least), abs(most)):  # every row says the same
-            low[x], high[x] = least, most
-            continue
-        numbers = (weights - least) / spread
-        top = numbers >= 1 - _SAME
-        if (top | (numbers <= _SAME)).all():
-            ends = clopper_pearson(np.array([counts[top].sum()]), np.array([counts.sum()]), risk)
-            first, last = (float(end[0]) for end in ends)
-        else:
-            first, last = by_betting(counts, numbers, risk, variances(matrix, numbers))
-        low[x], high[x] = least + spread * (first - _SAME), least + spread * (last + _SAME)
+    low, high = inverse.min(axis=0), inverse.max(axis=0)
+    spreads = high - low
+    differ = np.flatnonzero(spreads > _SAME * np.maximum(np.abs(low), np.abs(high)))  # elsewhere all rows say the same
+    numbers = (inverse[:, differ] - low[differ]) / spreads[differ]
+    top = numbers >= 1 - _SAME
+    two = (top | (numbers <= _SAME)).all(axis=0)
+    first, last = np.empty((2, len(differ)))
+    first[two], last[two] = clopper_pearson(counts @ top[:, two], counts.sum(), risk)
+    many = numbers[:, ~two]
+    for at, column, *variance in zip(np.flatnonzero(~two).tolist(), many.T, *variances(matrix, many), strict=True):
+        first[at], last[at] = by_betting(counts, column, risk, (variance[0], variance[1]))
+    low[differ], high[differ] = (
+        low[differ] + spreads[differ] * (first - _SAME), low[differ] + spreads[differ] * (last + _SAME)
+    )  # fmt: skip
     return low, high
 
 
-def variances(matrix: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
-    """Return bounds on the variance of numbers[Y], whatever the frequencies of the secrets are.
+def variances(matrix: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds on the variance of each column of numbers[Y], whatever the frequencies of the secrets are.
 
     It is concave in them, so least for one secret alone; and at most the mean square around the middle of the means.
     """
-    means = matrix @ numbers
-    middle = (float(means.min()) + float(means.max())) / 2
-    return float((matrix @ numbers**2 - means**2).min()), float((matrix @ (numbers - middle) ** 2).max())
+    means, squares = matrix @ numbers, matrix @ numbers**2
+    middle = (means.min(axis=0) + means.max(axis=0)) / 2
+    return (squares - means**2).min(axis=0), (squares - 2 * middle * means + middle**2).max(axis=0)
 
 
 def by_betting(
