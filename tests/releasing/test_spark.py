@@ -4,6 +4,8 @@ import datetime
 import decimal
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +16,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import THOROUGH
 from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
-from divulge.releasing.spark import closed, known_by, name_of, on_python, quoted
+from divulge.releasing.output.sinks import digest
+from divulge.releasing.spark import closed, digest_of, known_by, name_of, on_python, quoted
+
+SOURCE_FOLDER = str(Path(dv.__file__).parents[1])
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
 
@@ -44,9 +50,10 @@ def test_a_new_session_is_reached_from_this_machine_alone() -> None:
     asked = SparkConf(loadDefaults=False).set("spark.ui.enabled", "true").set("spark.master", "local[2]")
     closed(asked)
     assert asked.get("spark.ui.enabled") == "true"
-    cluster = SparkConf(loadDefaults=False).set("spark.master", "yarn")
-    closed(cluster)
-    assert cluster.getAll() == [("spark.master", "yarn")]
+    for master in ("yarn", "local-cluster[2,1,1024]"):
+        cluster = SparkConf(loadDefaults=False).set("spark.master", master)
+        closed(cluster)
+        assert cluster.getAll() == [("spark.master", master)]
 
 
 def test_workers_of_a_new_session_run_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,6 +371,17 @@ def test_workers_that_are_killed_in_either_stage_publish_every_row_once(spark: A
     assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / rows) ** 0.5
 
 
+@pytest.mark.skipif(not THOROUGH, reason="starts a cluster of three Java processes")
+def test_executors_that_are_killed_in_either_stage_publish_every_row_once(java_home: Path, tmp_path: Path) -> None:
+    """The Java processes, with what they held of a shuffle; Spark starts others, and computes what was lost anew."""
+    paths = filter(None, [SOURCE_FOLDER, os.environ.get("PYTHONPATH")])
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("executors.py")), str(tmp_path)], capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "DIVULGE_HOME": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def test_values_without_a_secret_are_counted_over_all_tasks(
     spark: Any, folder: Path, mechanism: dv.Channel, tmp_path: Path
 ) -> None:
@@ -494,3 +512,69 @@ def test_reports_of_protocols_go_out_and_are_estimated_by_one_argument(spark: An
         truth = 0.6 if number < 2 else 0.25
         assert here.lower[0] < truth < here.upper[0]
         assert here.lower[0] > truth / 2
+
+
+def test_a_digest_by_the_workers_is_that_of_this_machine(spark: Any, tmp_path: Path) -> None:
+    """Names that sort by their folders, not by their text; another byte, or name, is another digest."""
+    for i, name in enumerate(("b/a.parquet", "b-c/a.parquet", "a.parquet", "b/c.txt")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(bytes([i]) * 1000)
+    assert digest_of(spark, tmp_path) == digest(tmp_path)
+    before = digest(tmp_path)
+    (tmp_path / "a.parquet").write_bytes(b"another")
+    assert digest_of(spark, tmp_path) == digest(tmp_path) != before
+
+
+def test_functions_that_read_rows_take_a_frame(spark: Any, tmp_path: Path) -> None:
+    """A frame comes one partition at a time, with the types that it has: the same answers as from Arrow."""
+    rows = pa.table({
+        "x": ["a", "b", None, "b"] * 50, "y": ["u", "v"] * 100, "n": pa.array(range(200), pa.int32()),
+        "a.b`": [0.5] * 200,
+        "when": pa.array([0, 3_600_000_000] * 100, pa.timestamp("us", "UTC")),
+    })  # fmt: skip
+    pq.write_table(rows, tmp_path / "t.parquet")
+    frame = spark.read.parquet(str(tmp_path / "t.parquet")).repartition(3)
+    source = dv.open_table(frame)
+    read = pa.Table.from_batches(list(source.batches()), source.schema).sort_by("n")
+    assert read.cast(rows.schema).to_pydict() == rows.to_pydict()
+    assert [batch.num_columns for batch in source.batches(["n", "x"])] == [2] * 3
+    asked: dict[str, Any] = {"secret": "y", "released": "x", "null_as": "?"}
+    assert dv.read_joint(frame, "y", "x", null_as="?") == dv.read_joint(rows, "y", "x", null_as="?")
+    assert dv.report(frame, **asked).text() == dv.report(rows, **asked).text()
+    plain = frame.select("y", "n"), rows.select(["y", "n"])
+    found = [dv.audit_synthetic(t, t, t, secret="y", known=["n"]).to_dict() for t in plain]
+    assert found[0] == found[1]
+
+
+def test_a_released_frame_goes_on_to_a_table_of_any_format_of_the_session(spark: Any, tmp_path: Path) -> None:
+    """What was drawn stands in files: a table that is written from them, twice even, draws nothing anew."""
+    frame = spark.createDataFrame([(str(i % 2),) for i in range(400)], "x string")
+    flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
+    receipt = dv.release(frame, tmp_path / "out", column="x", mechanism=flip, per_row=True, ledger=None)
+    drawn = dv.contingency(receipt.table, "x_perturbed").to_dict()
+    for name in ("parquet", "orc"):
+        receipt.table.write.format(name).saveAsTable(f"released_{name}")
+        assert dv.contingency(f"released_{name}", "x_perturbed", engine="spark").to_dict() == drawn
+        there = dv.estimate_frequencies(f"released_{name}", receipt, engine="spark")
+        assert (there.rows, there.doubts) == (400, ())
+        spark.sql(f"drop table released_{name}")
+    from py4j.protocol import Py4JError
+
+    with pytest.raises(Py4JError, match="Failed to find the data source: abacus"):  # and nothing is drawn or lost
+        receipt.table.write.format("abacus").saveAsTable("released")
+    with pytest.raises(dv.DivulgeError, match="be a folder that all workers share"):
+        dv.release(frame, "s3a://bucket/out", column="x", mechanism=flip, per_row=True, ledger=None)
+
+
+def test_columns_in_names_of_folders_are_told_of_by_either_engine(spark: Any, tmp_path: Path) -> None:
+    place = tmp_path / "year=2024"
+    place.mkdir()
+    pq.write_table(pa.table({"x": ["a", "b"]}), place / "t.parquet")
+    settings = spark._jsc.hadoopConfiguration()
+    settings.set("fs.viewfs.impl.disable.cache", "true")
+    settings.set("fs.viewfs.mounttable.default.link./parted", tmp_path.as_uri())
+    for source, engine in ((tmp_path, "local"), (tmp_path, "spark"), ("viewfs:///parted", "spark")):
+        with pytest.warns(UserWarning, match="'year' stands in names of folders alone and is not read"):
+            assert dv.contingency(source, "x", engine=engine).to_dict() == {"a": 1, "b": 1}
+    frame = spark.read.parquet(str(tmp_path))
+    assert dv.contingency(frame, "year").to_dict() == {2024: 2}

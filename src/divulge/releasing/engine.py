@@ -27,5 +27,7 @@ class Engine:
     """Return what the ledger knows the table by, from its key and the columns that are released."""
     reread: Callable[[Path], Any] | None = None
     """Return the published table, for an engine that needs a sink; such a one does not tally."""
+    sealed: Callable[[Path], str] | None = None
+    """Wait until what was written is on the disk, and return its digest; of this machine the release does both."""
     people: Any = None
     """People of `releasing.persons` with one draw for all of their rows; None where each row has its own."""

@@ -338,6 +338,12 @@ def _prepared(source: Any, request: Release, coarsened: Mapping[str, int] | None
                               "a mechanism, or a prior, names the answers there too.")  # fmt: skip
     table = table if answers is None or by_rows else answers.view(table)
     table.require_columns([*(table.schema.names if kept is None else kept)])
+    if engine.reread is not None and late("divulge.releasing.spark:is_address")(sink):
+        raise DivulgeError.of(
+            "sink", "be a folder that all workers share, with Spark", "it", "an address",
+            "table and papers appear together there; receipt.table is the frame of it, and is written on to an address "
+            "or a table with its own writer.",
+        )  # fmt: skip
     if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
     outputs = Places.of(
@@ -521,13 +527,15 @@ class _Run:
                 chosen = with_counts(chosen, tally.contingency(), self.made.null_as)
                 for warning in chosen.private:
                     self.warn(warning)
-            on_disk = stack.enter_context(ThreadPoolExecutor(1)).submit(sinks.flush, temporary)  # while papers are made
-            done = replace(self.made, rows=rows, digest=sinks.digest(temporary))
+            sealed = self.engine.sealed
+            on_disk = None if sealed else stack.enter_context(ThreadPoolExecutor(1)).submit(sinks.flush, temporary)
+            done = replace(self.made, rows=rows, digest=(sealed or sinks.digest)(temporary))
             staged = {
                 self.outputs.paper(name): stack.enter_context(self.outputs.written(name, content))
                 for name, content in self.papers(done, chosen).items()
             }
-            on_disk.result()
+            if on_disk is not None:  # while papers were made
+                on_disk.result()
             with stopping.held():
                 self.entry.publishing()
                 publish_together({**staged, sink: temporary}, self.force)

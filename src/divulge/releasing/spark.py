@@ -1,4 +1,4 @@
-"""The same on Spark: one pass and one write for a release, one grouping for counts (extra: spark).
+"""The same on Spark: one grouping for counts, after which a release is one pass and one write (extra: spark).
 
 Every task attempt draws under fresh keys, and only the attempt that Spark commits is published. A released frame is
 never handed back lazily: Spark would compute it anew when it is used again, and two draws about one value leak more.
@@ -22,6 +22,7 @@ import numpy as np
 from divulge import stopping
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
+from divulge.files.tables.columnar import tell_of_partitions
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import PARQUET, open_table
 from divulge.model.labels import label_of
@@ -30,9 +31,13 @@ from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Contingency, Tally
 from divulge.releasing.output.bare import plain_batch, plain_schema
+from divulge.releasing.output.sinks import digest, flush, of_parts, parts_in
 from divulge.releasing.planning.plan import Faults, Plan
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import MOST_LOOKED_AT, Impression, names_in, numbers_in
+
+_FILES_AT_ONCE = 1000
+"""Tasks that read files through at most: more than a cluster has cores, and few enough to be planned at once."""
 
 NAME = "Spark DataFrame"
 """What messages call a table that has no other name."""
@@ -40,13 +45,24 @@ NAME = "Spark DataFrame"
 
 def open_frame(frame: Any) -> Source:
     """Return the Source of a PySpark DataFrame; its batches come to this machine one partition at a time."""
+    pa = require("pyarrow", "tables")
     isolate(frame.sparkSession)
     with working(NAME):
         schema = frame.limit(0).toArrow().schema
 
+    def packed(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            packet = pa.BufferOutputStream()
+            with pa.ipc.new_stream(packet, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield pa.record_batch({"batch": pa.array([packet.getvalue().to_pybytes()], pa.binary())})
+
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-        for batch in called(frame, by_place(columns)).toArrow().to_batches():
-            yield batch.rename_columns(list(columns))
+        wanted = pa.schema([schema.field(name) for name in columns])
+        with working(NAME):
+            for row in called(frame, by_place(columns)).mapInArrow(packed, "batch binary").toLocalIterator():
+                read = pa.ipc.open_stream(bytes(row["batch"])).read_all().rename_columns(list(columns))
+                yield from read.cast(wanted).to_batches()
 
     return Source(NAME, schema, None, stream)
 
@@ -215,20 +231,22 @@ def _at_address(address: str) -> Any:
     """Return the DataFrame of the Parquet files at an address, after a look at their footers."""
     session = _session()
     with working(name_of(address)):
-        found, schemas = read(session, address), _footers(session, address)[1]
+        found = read(session, address)
+        _, schemas, folders = _footers(session, address)
+    tell_of_partitions(name_of(address), folders, found.columns)
     for schema in schemas:
         _refuse_durations(name_of(address), schema)
     return found
 
 
-def _footers(session: Any, address: str) -> tuple[int | None, list[Any]]:
-    """Return the rows of the Parquet files at an address, and the schemas with which Arrow wrote them.
+def _footers(session: Any, address: str) -> tuple[int | None, list[Any], set[str]]:
+    """Return the rows of the Parquet files at an address, the schemas that Arrow wrote into them, and names of folders.
 
-    None, and no schema, where the session is on another machine, whose files are not to be had from here.
+    None, and nothing else, where the session is on another machine, whose files are not to be had from here.
     """
-    pa, schemas, shapes, rows = require("pyarrow", "tables"), list[Any](), set[Any](), 0
+    pa, schemas, shapes, rows, folders = require("pyarrow", "tables"), list[Any](), set[Any](), 0, set[str]()
     if getattr(session, "_jvm", None) is None:
-        return None, []
+        return None, [], folders
     org, settings = session._jvm.org.apache, session._jsc.hadoopConfiguration()
     top = org.hadoop.fs.Path(address)
     files = top.getFileSystem(settings).listFiles(top, True)
@@ -236,6 +254,8 @@ def _footers(session: Any, address: str) -> tuple[int | None, list[Any]]:
         status = files.next()
         if not status.getPath().getName().endswith(".parquet") and not status.getPath().equals(top):
             continue
+        below = str(status.getPath().toUri().getPath())[len(str(top.toUri().getPath())) :]
+        folders.update(below.split("/")[:-1])
         source = org.parquet.hadoop.util.HadoopInputFile.fromStatus(status, settings)
         reader = org.parquet.hadoop.ParquetFileReader.open(source)
         try:
@@ -249,7 +269,7 @@ def _footers(session: Any, address: str) -> tuple[int | None, list[Any]]:
             schemas.append(pa.ipc.read_schema(pa.py_buffer(b64decode(written))))
     if len(shapes) > 1:  # Spark takes the columns of one file, and those that another lacks for empty
         raise InputFileError(f"{name_of(address)}: must have the same columns and types in all files.")
-    return rows, schemas
+    return rows, schemas, folders
 
 
 def _refuse_durations(name: str, schema: Any) -> None:
@@ -286,7 +306,7 @@ def closed(conf: Any) -> None:
 
     Spark's page shows names of columns and files, and its ports take work, from whoever reaches them.
     """
-    if not conf.get("spark.master", "local").startswith("local"):
+    if not re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local")):  # local-cluster takes no made-up secret
         return
     here = {"spark.pyspark.python": sys.executable, "spark.ui.enabled": "false", "spark.authenticate": "true",
             "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}  # fmt: skip
@@ -335,7 +355,41 @@ def engine(table: Any) -> Engine:
     def reread(final: Path) -> Any:
         return read(frame.sparkSession, final)
 
-    return Engine(source, run, frame, lambda key, columns: known_by(frame, key, columns), reread)
+    def sealed(folder: Path) -> str:
+        return digest_of(frame.sparkSession, folder)
+
+    return Engine(source, run, frame, lambda key, columns: known_by(frame, key, columns), reread, sealed)
+
+
+def digest_of(session: Any, folder: Path) -> str:
+    """Return the digest of a folder of Parquet files, each of which a worker reads, and waits until it is on the disk.
+
+    It is the one that `sinks.digest` reads on this machine.
+    """
+    pa = require("pyarrow", "tables")
+    names = parts_in(folder)
+    several = max(1, min(len(names), _FILES_AT_ONCE))
+
+    def read_through(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            own = [names[i] for i in batch.column(0).to_pylist()]
+            for name in own:
+                flush(folder / name)
+            yield pa.record_batch({"name": own, "digest": [digest(folder / name) for name in own]})
+
+    isolate(session)
+    with working(folder.name):
+        places = session.range(0, len(names), 1, several)
+        found = places.mapInArrow(read_through, "name string, digest string").toArrow().to_pylist()
+    return of_parts({row["name"]: row["digest"] for row in found})
+
+
+def digest_at(table: str | os.PathLike[str]) -> str | None:
+    """Return the digest of a file or folder of this machine; None of a table by name or at an address elsewhere."""
+    path = placed(table)
+    if is_address(path) or not Path(path).exists():
+        return None
+    return digest_of(_session(), Path(path)) if Path(path).is_dir() else digest(Path(path))
 
 
 def known_by(frame: Any, key: Key, columns: Sequence[str]) -> Fingerprint:

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -198,7 +198,8 @@ def folder(path: Path, settings: Settings) -> Source:
             kinds = " and ".join(f"{_kind(p, changed)} in {p.name}" for p in (parts[0], part))
             raise InputFileError(f"{name}: must have the same types in all files; column {changed!r} is {kinds}.")
 
-    _tell_of_partitions(path, first.names)
+    places = {place.name for part in parts_of(path) for place in part.relative_to(path).parents}
+    tell_of_partitions(printable(path.name), places, first.names)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         for part in parts:
@@ -210,13 +211,12 @@ def folder(path: Path, settings: Settings) -> Source:
     return Source(path.name, parts[0].schema, rows, stream, path, codable)
 
 
-def _tell_of_partitions(folder: Path, columns: Sequence[str]) -> None:
-    """Warn of folders called NAME=VALUE, which other programs read as a column."""
-    places = {place.name for part in parts_of(folder) for place in part.relative_to(folder).parents}
-    if left := sorted({place.partition("=")[0] for place in places if "=" in place} - set(columns)):
+def tell_of_partitions(name: str, folders: Iterable[str], columns: Sequence[str]) -> None:
+    """Warn of folders called NAME=VALUE in a table of this name, which other programs read as a column."""
+    if left := sorted({folder.partition("=")[0] for folder in folders if "=" in folder} - set(columns)):
         warnings.warn(
-            f"{printable(folder.name)}: {left[0]!r} stands in names of folders alone and is not read. Hint: write it "
-            "into the files, where it is to be a column.",
+            f"{name}: {left[0]!r} stands in names of folders alone and is not read. Hint: write it into the files, "
+            "where it is to be a column, or give a table that has it: a pyarrow Dataset, a Spark DataFrame.",
             stacklevel=2,
         )
 

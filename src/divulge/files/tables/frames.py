@@ -9,6 +9,7 @@ from typing import Any
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.tables.source import Source, batch_rows, reading
+from divulge.late import late
 
 
 def from_arrow(table: Any, restore: Callable[[Any], Any] = lambda table: table) -> Source:
@@ -178,5 +179,6 @@ IN_MEMORY: dict[str, Callable[[Any], Source]] = {
     "polars": from_polars,
     "duckdb": from_duckdb,
     "_duckdb": from_duckdb,
+    "pyspark": lambda table: late("divulge.releasing.spark:open_frame")(table),
 }
 """Library of a table in memory -> how it is read."""

@@ -8,12 +8,12 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
-from divulge.files.tables.table import open_table
 from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.drawing.placed import PlacePart
 from divulge.releasing.estimating.estimate import Frequencies, doubts
 from divulge.releasing.records.ran.placed import MetricNoise
 from divulge.releasing.records.receipt import Receipt
+from divulge.releasing.reports.collected import opened_by
 
 MOST_CELLS = 1 << 23
 """So many cells, with a margin for noise, are convolved: half a second a round."""
@@ -25,11 +25,13 @@ FAR = 37.0
 """Noise beyond this over the rate of a cell has a chance below 1e-15."""
 
 
-def densities(released: Any, receipt: Receipt, noise: MetricNoise, top: Any = None) -> Frequencies:
+def densities(
+    released: Any, receipt: Receipt, noise: MetricNoise, top: Any = None, engine: Any = "local"
+) -> Frequencies:
     """Return the estimated share of each cell, biased and without intervals, for the middles of cells."""
     if top is not None and not (isinstance(top, int) and not isinstance(top, bool) and top >= 1):
         raise DivulgeError.of("top", "be a whole number of at least 1", "it", repr(top))
-    counts = _counts(released, receipt, noise)
+    counts = _counts(released, receipt, noise, engine)
     across, up = noise.size if noise.box else (*noise.size, 1)
     shares = unblurred(counts.reshape(up, across).astype(float), float(noise.a)).ravel()
     order = np.argsort(-shares, kind="stable")[: len(shares) if top is None else top]
@@ -38,12 +40,12 @@ def densities(released: Any, receipt: Receipt, noise: MetricNoise, top: Any = No
     none = np.full(len(order), math.nan)
     rows = int(counts.sum())
     return Frequencies(names, shares[order], none, none, rows, 0.95, True, "em", 1.0,
-                       doubts=doubts(receipt, released, rows))  # fmt: skip
+                       doubts=doubts(receipt, released, rows, engine))  # fmt: skip
 
 
-def _counts(released: Any, receipt: Receipt, noise: MetricNoise) -> np.ndarray:
+def _counts(released: Any, receipt: Receipt, noise: MetricNoise, engine: Any) -> np.ndarray:
     """Return how many points each cell has, in the order of its number."""
-    source, names, part = open_table(released), receipt.names_of(noise), PlacePart(noise)
+    source, names, part = opened_by(released, engine), receipt.names_of(noise), PlacePart(noise)
     source.require_values(names)
     found = np.zeros(math.prod(noise.size), dtype=np.int64)
     for batch in source.batches(list(names)):

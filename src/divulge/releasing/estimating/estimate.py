@@ -304,7 +304,7 @@ def estimate_frequencies(
     if receipt is not None and moved is not None:
         if by is not None or values is not None:
             raise DivulgeError.of("by", "be left out for places that were moved, as values", "it", "given")
-        return late("divulge.releasing.estimating.densities:densities")(released, receipt, moved, top)
+        return late("divulge.releasing.estimating.densities:densities")(released, receipt, moved, top, engine)
     if values is not None or top is not None:
         raise DivulgeError.of("values", "be asked of reports of a protocol", "it", "given for another release")
     for name, given, known in (("method", method, METHODS), ("interval", interval, INTERVALS)):
@@ -317,7 +317,7 @@ def estimate_frequencies(
     condition = float(np.linalg.cond(matrix))
     counted = contingency(cast(TableLike, released), (*columns, *([by] if by else [])), engine=engine)
     groups = _counts(counted, channel, len(columns), null_as)
-    doubted = () if receipt is None else doubts(receipt, released, counted.rows)
+    doubted = () if receipt is None else doubts(receipt, released, counted.rows, engine)
     squares = None if receipt is None else receipt.protects.get("squares")
     families = len(channel.secrets) * len(groups) if simultaneous else 1
     found: dict[Hashable, Frequencies] = {}
@@ -464,12 +464,16 @@ def _side_by_side(parts: Sequence[Mechanism]) -> Channel:
     return Channel(reduce(Channel.product, channels).matrix, secrets, outcomes)
 
 
-def doubts(receipt: Receipt, released: Any, rows: int) -> tuple[str, ...]:
-    """Say why the receipt may be of another table."""
+def doubts(receipt: Receipt, released: Any, rows: int, engine: str = "local") -> tuple[str, ...]:
+    """Say why the receipt may be of another table; of what is no file or folder here, only the number of rows tells."""
     found: list[str] = []
     if rows != receipt.rows:
         found.append(f"the receipt was written for {number_of(receipt.rows, 'row')}, and the table has {rows:,}")
-    if receipt.digest is not None and isinstance(released, (str, os.PathLike)) and not receipt.describes(released):
+    same = True
+    if receipt.digest is not None and isinstance(released, (str, os.PathLike)):
+        by_workers = late("divulge.releasing.spark:digest_at")
+        same = by_workers(released) in (None, receipt.digest) if engine == "spark" else receipt.describes(released)
+    if not same:
         found.append("the table is not the one the receipt was written for, to the byte: its digest is another")
     return tuple(found)
 

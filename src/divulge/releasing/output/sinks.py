@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -444,9 +444,25 @@ def digest(path: Path) -> str:
     if not path.is_dir():
         with naming(name_of(path)), regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+    return of_parts({name: digest(path / name) for name in parts_in(path)})
+
+
+def parts_in(folder: Path) -> list[str]:
+    """Return the names of the Parquet files in a folder and below."""
+    return [file.relative_to(folder).as_posix() for file in files_below(folder) if file.suffix == ".parquet"]
+
+
+def of_parts(digests: Mapping[str, str]) -> str:
+    """Return the digest of a folder from the names and digests of its files.
+
+    Examples
+    --------
+    >>> of_parts({"b": "1", "a": "0"}) == of_parts({"a": "0", "b": "1"}) != of_parts({"a": "1", "b": "0"})
+    True
+    """
     whole = hashlib.sha256()
-    for part in [file for file in files_below(path) if file.suffix == ".parquet"]:
-        whole.update(f"{part.relative_to(path).as_posix()}\0{digest(part)}\n".encode())
+    for name in sorted(digests, key=lambda name: Path(name).parts):
+        whole.update(f"{name}\0{digests[name]}\n".encode())
     return whole.hexdigest()
 
 

@@ -62,7 +62,7 @@ def collected_frequencies(
             groups[label].add(reports[rows], seeds[rows])
     if not groups:
         raise DivulgeError.of("released", "have at least one row", "it", "empty")
-    said = doubts(receipt, released, sum(one.reports for one in groups.values()))
+    said = doubts(receipt, released, sum(one.reports for one in groups.values()), engine)
     squares = receipt.protects.get("squares")
     found = {
         label: one.frequencies(top, confidence, simultaneous, len(groups), squares, group=label, doubts=said)

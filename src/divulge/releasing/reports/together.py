@@ -276,7 +276,7 @@ def together_frequencies(
             found[label].add([one[rows] for one in marks])
     if not found:
         raise DivulgeError.of("released", "have at least one row", "it", "empty")
-    said = doubts(receipt, released, sum(one.rows for one in found.values()))
+    said = doubts(receipt, released, sum(one.rows for one in found.values()), engine)
     squares = receipt.protects.get("squares")
     made = {
         label: one.frequencies(top, confidence, simultaneous, len(found), squares, group=label, doubts=said)

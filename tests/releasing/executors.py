@@ -1,0 +1,77 @@
+"""A release on a cluster of this machine, whose executors are killed in both stages; run by `test_spark.py` alone.
+
+    python executors.py FOLDER
+
+A session has one master for as long as its process lives, so that this is a process of its own.
+"""
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
+from pyspark.sql import SparkSession
+
+import divulge as dv
+
+ROWS = 30_000
+
+
+def killed(stage: str, marks: str) -> Any:
+    """Return what passes rows on, and once kills the Java process of the executor that asked for them."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield batch
+            try:
+                os.close(os.open(os.path.join(marks, stage), os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                continue
+            process = os.getpid()
+            while b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{process}/cmdline").read_bytes():
+                process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])  # its parent
+            Path(marks, stage).write_text(str(process))
+            os.kill(process, signal.SIGKILL)
+
+    return run
+
+
+def main(folder: Path) -> None:
+    """Release through two stages, and hold the rows against what went in."""
+    os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
+    (folder / "marks").mkdir()
+    settings = {
+        "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
+        "spark.executor.memory": "512m", "spark.executorEnv.JAVA_HOME": os.environ["JAVA_HOME"],
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }  # fmt: skip
+    session = SparkSession.builder.master("local-cluster[2,1,512]").config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    marks = str(folder / "marks")
+    frame = session.range(0, ROWS, 1, 2).selectExpr("id", "cast(id % 2 as string) as x")
+    frame = frame.mapInArrow(killed("before", marks), "id long, x string").repartition(2, "id")
+    frame = frame.mapInArrow(killed("after", marks), "id long, x string")
+    flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
+    receipt = dv.release(frame, folder / "out", column="x", mechanism=flip, per_row=True, ledger=None)
+    first, second = (Path(marks, stage).read_text() for stage in ("before", "after"))
+    assert first.isdigit()
+    assert second.isdigit()
+    assert first != second
+    released = pq.read_table(folder / "out")
+    assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(ROWS), 1)
+    assert receipt.rows == ROWS
+    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64())))
+    assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / ROWS) ** 0.5
+    session.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
