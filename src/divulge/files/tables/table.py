@@ -52,8 +52,8 @@ def open_table(
     table : path, "-", or table
         CSV (.csv, .tsv, .txt), Parquet and folders of it, Arrow, Excel (.xlsx, .xls, .ods), Stata (.dta), SPSS (.sav,
         .zsav, .por), SAS (.sas7bdat, .xpt); a pandas, polars or pyarrow table, a mapping {column: list of its values},
-        pyarrow Dataset or RecordBatchReader, polars LazyFrame, relation of DuckDB, or PySpark DataFrame. A query is carried
-        out once; its rows wait in a file without a name. A DataFrame comes one partition at a time.
+        pyarrow Dataset or RecordBatchReader, polars LazyFrame, relation of DuckDB, or PySpark DataFrame. A query is
+        carried out once; its rows wait in a file without a name. A DataFrame comes one partition at a time.
     delimiter : str, optional
         What stands between the cells of a CSV file, such as ";".
     decimal : "." or ",", optional
