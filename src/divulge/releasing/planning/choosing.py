@@ -305,7 +305,8 @@ def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
     if bounds is None:
         raise DivulgeError.of("guarantee", "be ldp, pml, pmc, lip or alip for a set of priors", "it", guarantee.kind)
     for kind, name in bounds.items():
-        found = level_reached(kind, only.assumed, only.channel.exact)
+        known = only.guarantees.get(kind)
+        found = level_reached(kind, only.assumed, only.channel.exact) if known is None else known
         if not found <= float(guarantee.values()[name]) * (1 + 1e-9):
             raise DivulgeError.of(
                 "mechanism", f"keep {guarantee.label} under every prior of the set", kind, f"{found:.6g}"
