@@ -43,7 +43,7 @@ SMALL = 1 << 16
 
 def is_small(matrix: Any) -> bool:
     """Say whether `matrix` is a dense float one with so few entries that another of its size may be kept."""
-    return matrix.dtype == np.float64 and isinstance(matrix, np.ndarray) and matrix.size <= SMALL
+    return type(matrix) is np.ndarray and matrix.dtype.char == "d" and matrix.size <= SMALL
 
 
 def is_sparse(matrix: Any) -> bool:

@@ -83,6 +83,8 @@ def pair_of_structure(value: Any) -> Any:
     >>> pair_of_structure((["1/2", "1/2"], protocols.hadamard(2, 1.0))).lift > 1, pair_of_structure([[1, 0], [0, 1]])
     (True, None)
     """
+    if type(value) is Joint:
+        return None
     found = of_structure(value)
     if found is not None and not hasattr(found, "joint"):
         raise DivulgeError.of("joint", "have a prior and a channel", "it", f"a {type(value).__name__}", _BOTH)

@@ -140,7 +140,7 @@ class Joint(Tabled):
         """The labels of the outcome."""
         return self.channel.outcomes
 
-    @Kept
+    @property
     def exact(self) -> bool:
         """Whether both prior and channel are exact."""
         return self.prior.probabilities.dtype.hasobject and self.channel.matrix.dtype.hasobject
