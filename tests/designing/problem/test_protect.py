@@ -263,6 +263,14 @@ def test_boxes_hold_every_column_that_exceeds_the_target() -> None:
         assert (above >= node.low - 1e-9).all()
         assert (above <= node.high + 1e-9).all()
         narrowed += (search.high - search.floor).sum() > 1.1 * (node.high - node.low).sum()
+        chosen = lifts[np.argsort(-excess)[:20]]  # small boxes, where chords are near: what is best in them stays
+        wide, place = (search.high - search.floor) * 0.02, rng.random((20, 6))
+        low, high = np.maximum(chosen - wide * place, 0), chosen + wide * (1 - place)
+        for k, mine in enumerate(excess[np.argsort(-excess)[:20]]):
+            small = search._nodes(low[k : k + 1], high[k : k + 1], None, dual, mine - 1e-9)
+            assert len(small.bound) == 1
+            assert (chosen[k] >= small.low - 1e-9).all()
+            assert (chosen[k] <= small.high + 1e-9).all()
         assert excess.max() <= search._priced(dual, target) + 1e-9
     assert narrowed
 
@@ -297,6 +305,18 @@ def test_many_programs_at_once_are_those_of_highs(kind: str) -> None:
         assert cost[k] @ first.points[k] <= bounds.min()
         assert (rows @ first.points[k] <= simplex.most + 1e-8).all()
         assert (rows @ first.points[k] >= simplex.least - 1e-8).all()
+
+
+def test_bases_do_not_come_back_where_many_costs_are_0() -> None:
+    """A program of this law went round eleven bases, one as good as another."""
+    rng = np.random.default_rng(7)
+    p, given = split(rng.dirichlet(np.ones(18)).reshape(3, 6))
+    law = Law.of(dv.Prior(p), np.arange(6), (dv.Channel(given),), limits_of((dv.LDP(0.5),)))
+    program = mixture.Program(law, None)
+    cost = [-0.01582947, -0.06468696, 0.10546389, -0.03908495, -0.0884734, 0.12447149, 0.0, 0.0]
+    found = program.simplex.solved(np.array([cost]), program.low[None], program.high[None])
+    assert found.feasible.all()
+    assert found.bounds[0] == pytest.approx(0.61699695, abs=1e-7)
 
 
 def test_columns_that_are_nearly_alike_leave_a_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
