@@ -273,3 +273,40 @@ def test_another_column_is_protected() -> None:
     column.tables(grids)
     read_all(read, more | column.checks(), 8)
     same_in_german(receipt)
+
+
+def test_a_prior_that_was_published_with_noise_counts_by_what_it_spent() -> None:
+    receipt = released(guarantee="pml=0.5", prior="noisy=0.3")
+    column = by_law(receipt)
+    own = column.ratio
+    column.rises, column.ratio = column.rises * math.exp(0.3), own * math.exp(0.3)
+
+    def three(ldp: float, pmc: float, pml: float) -> None:
+        up(ldp, math.log(own), 1e-4)
+        assert max(pmc, pml) <= 0.5
+
+    more: dict[str, Check] = {
+        "makes no true answer more than # times as likely as it was": lambda times: factor(times, math.exp(0.5)),
+        "pml=#.": lambda pml: up(pml, 0.5, 0),
+        "rounded up: ldp #, pmc #, pml #.": three,
+    }
+    read, grids = pages(dv.statement(receipt))
+    column.tables(grids)
+    read_all(read, more | column.checks(), 8)
+    same_in_german(receipt)
+
+
+def test_shares_of_groups_are_told_by_the_method() -> None:
+    """Whoever counts a group and sees what is said of it: the odds of both, as often as one answer changes them."""
+    receipt = released(guarantee="pml=0.5", prior="groups=g", values=None)
+    column = by_law(receipt)
+    more: dict[str, Check] = {
+        "makes no true answer more than # times as likely as it was": lambda times: factor(times, math.exp(0.5)),
+        "may find odds changed by up to # times.": lambda times: factor(times, column.ratio**2),
+        "pml=#.": lambda pml: up(pml, 0.5, 0),
+        "rounded up: ldp #.": lambda ldp: up(ldp, math.log(column.ratio), 1e-4),
+    }
+    read, grids = pages(dv.statement(receipt))
+    column.tables(grids)
+    read_all(read, more | column.checks(), 8)
+    same_in_german(receipt)
