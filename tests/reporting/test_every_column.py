@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -309,4 +310,20 @@ def test_shares_of_groups_are_told_by_the_method() -> None:
     read, grids = pages(dv.statement(receipt))
     column.tables(grids)
     read_all(read, more | column.checks(), 8)
+    same_in_german(receipt)
+
+
+@pytest.mark.parametrize(("kept", "words"), [
+    (("9/10", "4/10", "4/10"), "Many of the published answers are untrue."),
+    (("19/20", "4/10", "4/10"), "Many of the published answers may be untrue: it depends on which ones are frequent."),
+    (("2/5", "9/20", "9/20"), "Most of the published answers are untrue."),
+])  # fmt: skip
+def test_how_many_answers_are_untrue_holds_whatever_is_frequent(kept: tuple[str, ...], words: str) -> None:
+    """Three in five have the first answer, one in five each other: what is said is so for any other frequencies too."""
+    matrix = [[Fraction(own) if i == j else (1 - Fraction(own)) / 2 for j in range(3)] for i, own in enumerate(kept)]
+    receipt = dv.release(TABLE, column="faith", mechanism=dv.Channel(matrix, ANSWERS, ANSWERS), per_row=True)
+    assert words in dv.statement(receipt).lead[0]
+    untrue = [float(1 - Fraction(own)) for own in kept]
+    assert ("Most of" in words) is (min(untrue) > 0.5)
+    assert ("Many of the published answers are" in words) is (0.1 <= min(untrue) <= 0.5)
     same_in_german(receipt)

@@ -44,6 +44,7 @@ SENTENCES: dict[str, str] = {
     "skip": "Skip to the promise",
     "often_most": "Most of the published answers are untrue.",
     "often_many": "Many of the published answers are untrue.",
+    "often_maybe": "Many of the published answers may be untrue: it depends on which ones are frequent.",
     "often_some": "Some of the published answers are untrue.",
     "often_few": "A few of the published answers may be untrue.",
     "untrue_rare":

@@ -108,7 +108,9 @@ def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
     changed = 1 - low
     if changed * BASE < 1:
         return [Para((*voice.say("often_few"), " ", *voice.say("untrue_rare")), "warn"), words]
-    often = voice.say("often_most" if changed > 0.5 else "often_many" if changed >= 0.1 else "often_some")
+    least = 1 - high  # of which answers the table consists, nobody is told
+    name = "most" if least > 0.5 else "many" if least > 0.1 - _CLOSE else "maybe" if changed >= 0.1 else "some"
+    often = voice.say(f"often_{name}")
     if (high - low) * BASE < 0.5:
         kept = _thousands(voice, low)
         said = voice.say("untrue_same", changed=_thousands(voice, 1 - low), kept=kept)
