@@ -125,7 +125,7 @@ CURVES = {
     "values": Curve("values, designed and released", (10, 100, 300, 1000), release_values),
     "reported": Curve("values, reported by a million", (1000, 30_000, 1_000_000), report_values),
     "releases": Curve("releases on record before one more", (100, 1000, 10_000, 100_000), enter_once, record),
-    "cells": Curve("cells of counts", (100, 10_000, 250_000, 1_000_000, 5_000_000), count_cells),
+    "cells": Curve("cells of counts", (100, 10_000, 250_000, 1_000_000, 4_000_000, 5_000_000), count_cells),
 }
 
 
