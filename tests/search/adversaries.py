@@ -1,7 +1,9 @@
 """What adversaries gain: every action tried, refinement by linear programs, random adversaries against suprema."""
 
 import itertools
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -178,6 +180,30 @@ def about_something_else(rng: np.random.Generator) -> None:
     )
     guess = found.gain(dv.Gain.identity(found.correlation.secrets))
     same("gain", dv.leakage(found.release, guess, case="max"), guessed / max(correlation.prior))
+    radius = Fraction(int(rng.integers(0, 9)), 16)
+    worst = worst_of_laws(rows, correlation.prior, d.rows, float(radius))
+    same("if_wrong", found.if_wrong(radius=radius), worst, 1e-6)
+
+
+def worst_of_laws(laws: Sequence[Any], prior: Sequence[Any], channel: Sequence[Any], radius: float) -> float:
+    """Return the largest lift of Z whose laws of X lie within a total variation, each by a linear program."""
+    rows, weights, c = (np.array(one, dtype=float) for one in (laws, prior, channel))
+    n, worst = rows.shape[1], 1.0
+
+    exactly = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+    def extreme(law: np.ndarray, column: np.ndarray, sign: int) -> float:
+        moved = np.concatenate([column, -column])  # what comes, and what goes, which is no more than is there
+        found = linprog(-sign * moved, A_ub=[[1.0] * n + [0.0] * n], b_ub=[radius],
+                        A_eq=[[1.0] * n + [-1.0] * n], b_eq=[0.0], bounds=[(0, None)] * n + [(0, v) for v in law],
+                        options=exactly)  # fmt: skip
+        return float(law @ column) - sign * found.fun
+
+    for column in (column / column.max() for column in c.T if column.any()):
+        most, least = (np.array([extreme(law, column, sign) for law in rows]) for sign in (1, -1))
+        seen = weights * most + (weights @ least - weights * least)
+        worst = max(worst, *(most[seen > 0] / seen[seen > 0]))
+    return worst
 
 
 @case("named gains and costs")
