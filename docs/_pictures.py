@@ -71,18 +71,163 @@ def plane5() -> Any:
     return dv.guarantees.plot_alip_plane(p_min="1/5")
 
 
+def _eyes() -> dv.Joint:
+    """Return eye colors with their reports, the example of several pages."""
+    rows = [["3/4", "1/4"], ["1/4", "3/4"], ["19/20", "1/20"]]
+    channel = dv.Channel(rows, ["blue", "green", "blue-green"], ["reports blue", "reports green"])
+    return dv.Joint(["1/4", "1/2", "1/4"], channel)
+
+
 def eyes() -> Any:
     """Lift of each eye color at each report: brown raises the belief, green lowers it."""
     from matplotlib import pyplot as plt
 
-    rows = [["3/4", "1/4"], ["1/4", "3/4"], ["19/20", "1/20"]]
-    channel = dv.Channel(rows, ["blue", "green", "blue-green"], ["reports blue", "reports green"])
-    joint = dv.Joint(["1/4", "1/2", "1/4"], channel)
+    joint = _eyes()
     _, ax = plt.subplots(figsize=(5.2, 2.2), layout="constrained")
     ax.imshow(joint.information_density, cmap="BrBG_r", vmin=-4, vmax=4, aspect="auto")
-    ax.set(xticks=[0, 1], xticklabels=channel.outcomes, yticks=[0, 1, 2], yticklabels=channel.secrets)
+    ax.set(xticks=[0, 1], xticklabels=joint.outcomes, yticks=[0, 1, 2], yticklabels=joint.secrets)
     for (x, y), value in zip(((x, y) for x in range(3) for y in range(2)), joint.lift.ravel(), strict=True):
         ax.text(y, x, str(value), ha="center", va="center", color="#111111")
+    return ax
+
+
+def promises() -> Any:
+    """What three promises make of a chance, at most and at least, in turn ldp = 1, pml = 1 and pmc = 1."""
+    from matplotlib import pyplot as plt
+
+    _, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
+    before = [i / 100 for i in range(1, 100)]
+    for promise, style in ((dv.LDP(1), "-"), (dv.PML(1), "--"), (dv.PMC(1), ":")):
+        bounds = [dv.guarantees.posterior_bounds(promise, chance) for chance in before]
+        (line,) = ax.plot(before, [one.upper for one in bounds], style, label=str(promise))
+        ax.plot(before, [one.lower for one in bounds], style, color=line.get_color())
+    ax.plot([0, 1], [0, 1], color="#7d878f", linewidth=1, label="nothing is told")
+    ax.set(xlabel="chance before", ylabel="chance afterwards: most and least", xlim=(0, 1), ylim=(0, 1))
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return ax
+
+
+def attackers() -> Any:
+    """How many times as much four attackers gain by a report of eye colors: on average, and where it serves them best."""
+    import numpy as np
+    from matplotlib import pyplot as plt
+
+    joint, gain = _eyes(), dv.Gain
+    some = {
+        "one try at the color": gain.identity(joint.secrets), "two tries": gain.tries(joint.secrets, 2),
+        "blue-green or not": gain.membership(joint.secrets, ["blue-green"]),
+        "is paid 1/P(color)": gain.reciprocal(joint.prior),
+    }  # fmt: skip
+    _, ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
+    place = np.arange(len(some))
+    for shift, case, words in ((-0.2, "average", "on average"), (0.2, "max", "at the outcome that serves them best")):
+        more = [float(dv.leakage(joint, one, case=case)) - 1 for one in some.values()]
+        ax.barh(place + shift, more, 0.38, left=1, label=words)
+    ax.axvline(float(dv.profile(joint).lift), color="#3b444b", linestyle="--", label="nobody gains more: e^pml")
+    ax.set(yticks=place, yticklabels=list(some), xlim=(1, 1.8), xlabel="times as much as without the report")
+    ax.invert_yaxis()
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.22), ncols=3)
+    return ax
+
+
+def _drawn(column: Any, mechanism: Any, prior: Any) -> Any:
+    """Return a column put through a mechanism with numbers that are the same at every build."""
+    import numpy as np
+    import pyarrow as pa
+
+    rng = np.random.default_rng(1)
+    counts = [round(float(p) * len(column)) for p in prior]
+    drawn = np.sum([rng.multinomial(n, row) for n, row in zip(counts, mechanism.floats, strict=True)], axis=0)
+    return pa.table({"said": np.repeat(np.array(mechanism.outcomes, dtype=object), drawn)})
+
+
+def estimated() -> Any:
+    """Shares of races among 199,523 people, estimated from answers drawn at epsilon 1, with bounds; crosses are true."""
+    from matplotlib import pyplot as plt
+
+    column = dv.datasets.census("race")
+    prior = dv.Prior.from_column(column)
+    asked = dv.mechanisms.randomized_response(prior, epsilon=1.0)
+    found = dv.estimate_frequencies(_drawn(column, asked, prior), asked, column="said")
+    _, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
+    share, place = 100 * found.frequency, range(len(prior))
+    ax.errorbar(share, place, xerr=[share - 100 * found.lower, 100 * found.upper - share], fmt="o", capsize=4,
+                label="estimated, with bounds that hold for all at once, 95 times in 100")  # fmt: skip
+    ax.plot(100 * prior.floats, place, "x", color="#c8590f", label="true")
+    ax.set(yticks=list(place), yticklabels=prior.secrets, xscale="log", xlim=(0.2, 130), xlabel="people in 100")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.invert_yaxis()
+    ax.legend(frameon=False, fontsize=8)
+    return ax
+
+
+def groups() -> Any:
+    """Rows of the census in groups of a size or less: by age, sex and education, as told and as coarsened to k = 5."""
+    import numpy as np
+
+    table = dv.datasets.census(["age", "sex", "education", "income"])
+    known = ["age", "sex", "education"]
+    curves: dict[str, tuple[Any, Any]] = {}
+    now = dv.assess(table, known, "income", pairs=False)
+    then = dv.generalize(table, known, "income", guarantees="k=5", per_row=True).assessment
+    for name, one in (("as it is", now), ("coarsened until k = 5", then)):
+        sizes, many = np.unique(one.by_group.sizes, return_counts=True)
+        curves[name] = (sizes, np.cumsum(sizes * many) / one.rows * 100)
+    return _lines(curves, xlabel="so many rows or fewer are alike", ylabel="rows in 100", xscale="log", yscale="log")
+
+
+def measured() -> Any:
+    """One mechanism, six measures, in nats: race in the census, asked by randomized response at epsilon 1."""
+    from matplotlib import pyplot as plt
+
+    race = dv.Prior.from_column(dv.datasets.census("race"))
+    joint = dv.Joint(race, dv.mechanisms.randomized_response(race, epsilon=1))
+    pml, leak = dv.pml(joint), dv.profile(joint)
+    some = {
+        "ldp: whatever is known": leak.ldp, "pml: at the outcome that tells most": pml.max(),
+        "pmc: how surely something is ruled out": dv.pmc(joint).max(), "pml: over outcomes, the mean": pml.mean(),
+        "maximal leakage: the mean, whatever is known": dv.maximal_leakage(joint),
+        "mutual information": dv.mutual_information(joint),
+    }  # fmt: skip
+    _, ax = plt.subplots(figsize=(6.4, 2.4), layout="constrained")
+    bars = ax.barh(list(some), [float(one) for one in some.values()], 0.7)
+    ax.bar_label(bars, fmt="{:.3f}", padding=3, fontsize=8)
+    ax.set(xlim=(0, 1.15), xlabel="nats")
+    ax.invert_yaxis()
+    return ax
+
+
+def scores() -> Any:
+    """How far off a released age is on the mean, over epsilon: the design, and the mechanisms that have a name."""
+    ages = dv.Prior.from_counts({20: 50, 30: 30, 40: 15, 70: 5})
+    return dv.frontier(ages, dv.LDP, [0.25, 0.5, 1, 1.5, 2, 3], utility="absolute-distance").plot()
+
+
+def religions() -> Any:
+    """How close estimates come to the religions of 1,200 people, before anything is drawn: at epsilon 0.5, 1 and 2."""
+    import pyarrow as pa
+
+    people = {"Catholic": 700, "None": 300, "Muslim": 100, "Other": 52, "Buddhist": 30, "Jewish": 18}
+    answers = [religion for religion, count in people.items() for _ in range(count)]
+    return dv.preview(pa.table({"religion": answers}), column="religion", guarantee="ldp=1", per_row=True).plot()
+
+
+def lines() -> Any:
+    """A file as an office has it, line by line: a title above, the names, the rows, a total below that is no row."""
+    from matplotlib import pyplot as plt
+
+    text = ["Clinic, as of March", "", "age;illness", "34;none", "51;asthma", "46;none", "Total;3"]
+    words = {0: "left out: header = 3", 2: "names of the columns", 3: "rows; the semicolon is guessed",
+             6: "left out: footer = 1"}  # fmt: skip
+    shade = {2: "#f5d9c3", 3: "#d3e9e6", 4: "#d3e9e6", 5: "#d3e9e6"}
+    _, ax = plt.subplots(figsize=(6.4, 1.9), layout="constrained")
+    for line, said in enumerate(text):
+        ax.barh(line, 1, 0.92, color=shade.get(line, "#e3e6e8"))
+        ax.text(0.02, line, f"{line + 1}   {said}", va="center", family="monospace", fontsize=9, color="#111111")
+        ax.text(1.04, line, words.get(line, ""), va="center", fontsize=9)
+    ax.set(xlim=(0, 2.4))
+    ax.invert_yaxis()
+    ax.set_axis_off()
     return ax
 
 
@@ -329,6 +474,14 @@ PICTURES: dict[str, Callable[[], Any]] = {
         protocols,
         closeness,
         counts,
+        promises,
+        attackers,
+        estimated,
+        groups,
+        measured,
+        scores,
+        religions,
+        lines,
     )
 }
 

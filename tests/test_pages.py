@@ -83,6 +83,25 @@ def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
     assert text.endswith(") after")
 
 
+KNOWN_BY_HEART = ("index.md", "cheat-sheet.md", "peers.md", "data.md", "gallery.md")
+"""Pages to look things up in; the front page says first what the picture is about."""
+
+
+def test_guides_begin_with_a_picture() -> None:
+    """A guide is what the first three parts of the navigation lead to."""
+    parts = (DOCS.parent / "mkdocs.yml").read_text().partition("\nnav:\n")[2].partition("  - Know:\n")[0]
+    guides = [page for page in re.findall(r": ([\w-]+\.md)$", parts, re.MULTILINE) if page not in KNOWN_BY_HEART]
+    assert len(guides) > 20
+    drawn = {*hook("_pictures").PICTURES, "report"}
+    for page in guides:
+        title, _, rest = SOURCES[page].partition("\n\n")
+        first = rest.partition("\n\n")[0]
+        assert title.startswith("# ")
+        mark = re.fullmatch(r"<!-- (\w+) -->|!\[.{20,}\]\(pictures/[\w.-]+\)", first)
+        assert mark is not None, page
+        assert mark[1] is None or mark[1] in drawn, page
+
+
 def test_the_gallery_shows_what_it_ran() -> None:
     mpl.use("Agg")
     made = hook("_gallery")

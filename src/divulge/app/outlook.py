@@ -53,8 +53,10 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
         return outlook_of_protected(source, asked, made)
     if isinstance(asked, Release) and asked.about_distance:
         return outlook_of_places(source, asked, made, Fraction(far))
+    answers = Answers.of(asked) if isinstance(asked, Release) else None
+    bought = {} if answers is None or answers.bought is None else {"bought": answers.bought}
     if isinstance(asked, Release) and asked.protocol is not None:
-        return outlook_of_reports(source, asked, made)
+        return outlook_of_reports(source, asked, made) | bought
     kind, _, spent = str(getattr(asked, "prior", "")).partition("=")
     beside = float(Fraction(spent)) if kind == "noisy" else 0.0
     alone = dict(made.receipt.guarantees) if isinstance(asked, Release) else _of_statistics(made.receipt)
@@ -66,14 +68,13 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
         "own": after(before, loss), "all": after(before, total), "before": before, "value": value,
         "usual": _usually(before, alone, beside), "usual_all": _usually(before, spent_in_all, beside),
         "releases": 1 if made.total is None else made.total["releases"], "keep": list(keep), "beside": None,
-        "raising": [], "alone": 0, "few": FEW, "notes": list(made.private),
+        "raising": [], "alone": 0, "few": FEW, "notes": list(made.private), **bought,
     }  # fmt: skip
     if not isinstance(asked, Release):
         return found
     if len(keep) > MOST_ALIKE:
         found["alone"] = made.receipt.rows or source.rows
     elif keep:
-        answers = Answers.of(asked)
         source = source if answers is None else answers.view(source)
         share, found["alone"] = _share(source, asked, keep, value)
         found["beside"] = (share, after(share, total))

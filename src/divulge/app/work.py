@@ -196,7 +196,7 @@ def foreseen(path: str, choice: Mapping[str, Any]) -> dict[str, Any]:
     found = dv.contingency(dv.open_table(path), choice["column"]).to_dict()
     counts = {choice.get("null_as") if value is None else value: count for value, count in found.items()}
     if "values" in choice:
-        listed = [*read_values(choice["values"])[choice["column"]], choice["other"]]
+        listed = [*read_values(choice["values"], choice["column"])[choice["column"]], choice["other"]]
         counts = {
             value: counts.get(value, 0) for value in dict.fromkeys([*listed, *filter(None, [choice.get("null_as")])])
         }

@@ -12,6 +12,7 @@ _BLANK = re.compile(r"\{(\w+)\}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBERS = re.compile(r"[\d.,]*\d(?:e[-+]?\d+)?")
 _QUOTED = re.compile(r"'([^'\n]*)'")
+_OF_A_FILE = re.compile(r"([^\n]{1,200}?\.\w{1,9}): (.+)", re.DOTALL)
 _LIST = re.compile(r"(?<=') and (?=')")
 WORDS = "words"
 """A blank whose name begins so holds words of the library, which are looked up too; any other a name or a number."""
@@ -53,7 +54,9 @@ def _said(voice: Voice, text: str) -> str | None:
     for pattern, said in _near(voice.language, text):
         if found := pattern.fullmatch(text):
             return _BLANK.sub(partial(_filled, voice, found), said)
-    return None
+    of_a_file = _OF_A_FILE.fullmatch(text)
+    said = None if of_a_file is None else _said(voice, of_a_file[2])
+    return None if of_a_file is None or said is None else f"{of_a_file[1]}: {said}"
 
 
 def _filled(voice: Voice, found: re.Match[str], blank: re.Match[str]) -> str:

@@ -1,13 +1,12 @@
 """Step 1: a file, its columns, which one is sensitive, and what the others say about it already."""
 
 import contextlib
-import json
 import secrets
 from pathlib import Path
 from typing import Any
 
 from divulge import datasets
-from divulge.app import figures, work
+from divulge.app import figures, lists, work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.jobs import PATIENCE
 from divulge.app.sessions import Session
@@ -172,7 +171,7 @@ async def take_secret(pages: Any, request: Any) -> Any:
     session = pages.session(request)
     if "data" not in session.choices:
         return pages.to(session, "data")
-    async with request.form(max_fields=MOST_FIELDS) as form:
+    async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
         known = {column["name"]: column for column in session.choices["data"]["columns"]}
         secret = str(form.get("secret", ""))
         if secret not in known or not known[secret]["values"]:
@@ -182,7 +181,7 @@ async def take_secret(pages: Any, request: Any) -> Any:
                 400, f"This column has more than {MOST_VALUES:,} values. Group them under “read as”, or publish it "
                 "as reports.",
             )  # fmt: skip
-        whose, answers = _whose(form, known, secret), _answers(form)
+        whose, answers = _whose(form, known, secret), await _answers(session, form, secret)
         public = [name for name in form.getlist("public") if name in known and name != secret]
     for name in ("noticed", "ticked"):
         session.choices.pop(name, None)
@@ -197,7 +196,7 @@ async def take_secret(pages: Any, request: Any) -> Any:
     asked = {"secret": secret, "whose": whose or {}, "answers": answers}
     changed = any(known_.get(name, {}) != said for name, said in asked.items())
     if changed:
-        session.choices |= asked | {"list": _written(session, secret, answers["listed"]) if answers else None}
+        session.choices |= asked | {"list": answers["path"] if answers else None}
     session.choices["public"] = public
     if changed:
         for name in ("draft", "aim", "how", "table", "coarse", "going", "papers"):
@@ -210,22 +209,22 @@ MOST_ANSWERS = 1000
 """So many answers can be typed."""
 
 
-def _answers(form: Any) -> dict[str, Any]:
-    """Return the answers that there can be, and what any other counts as; nothing where they are those of the table."""
-    if form.get("answers") != "typed":
-        return {}
-    listed = list(dict.fromkeys(filter(None, map(str.strip, str(form.get("typed", "")).splitlines()))))
-    if not 2 <= len(listed) <= MOST_ANSWERS:
-        raise Refused(400, f"Write the answers that there can be, one a line: from 2 to {MOST_ANSWERS:,}.")
-    return {"listed": listed, "other": str(form.get("other", "")).strip() or OTHER}
-
-
-def _written(session: Session, secret: str, listed: list[str]) -> Path:
-    """Write a list of answers to a file of the session, as a request reads it."""
-    path = session.folder / secrets.token_hex(4) / "answers.json"
-    path.parent.mkdir(mode=0o700)
-    path.write_text(json.dumps({secret: listed}, ensure_ascii=False), encoding="utf-8")
-    return path
+async def _answers(session: Session, form: Any, secret: str) -> dict[str, Any]:
+    """Return the answers that there can be, where they are kept, and what any other counts as; nothing where they are
+    those of the table."""
+    known = session.choices.get("answers", {}) if session.choices.get("secret") == secret else {}
+    other = {"other": str(form.get("other", "")).strip() or OTHER}
+    if form.get("answers") == "typed":
+        listed = lists.typed(form, MOST_ANSWERS)
+        if known.get("listed") == listed and "file" not in known:
+            return known | other
+        return {"listed": listed, "path": str(lists.written(session, secret, listed)), **other}
+    if form.get("answers") == "file":
+        found = await lists.uploaded(session, form.get("list"), secret, MOST_ANSWERS)
+        if found is None and "file" not in known:
+            raise Refused(400, "Choose the file with the list of answers.")
+        return (found or known) | other
+    return {}
 
 
 def _whose(form: Any, known: dict[str, Any], secret: str) -> dict[str, Any] | None:

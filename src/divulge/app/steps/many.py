@@ -1,13 +1,10 @@
 """Step 3, a column of many values: each goes out as a report that stands for many of them; protocols side by side."""
 
-import json
 import math
-import secrets
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from divulge.app import figures, work
+from divulge.app import figures, lists, work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
@@ -120,10 +117,12 @@ async def take(pages: Any, request: Any) -> Any:
     """Remember what is asked."""
     session = _ready(pages, request, whole=False)
     known = [column["name"] for column in session.choices["data"]["columns"]]
-    async with request.form(max_fields=MOST_FIELDS) as form:
+    async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
         given: dict[str, Any] = {name: str(form.get(name) or "").strip() for name in ASKED}
-    if given["column"] not in [one["name"] for one in columns(session)]:
-        raise Refused(400, "Choose one of the columns of many values.")
+        if given["column"] not in [one["name"] for one in columns(session)]:
+            raise Refused(400, "Choose one of the columns of many values.")
+        given["other"] = given["other"][:60] or OTHER
+        found = await _listed(session, given, form)
     given["odds"] = number_in(given["odds"], "Say by how much odds may change, as a number.")
     if not 1.01 <= float(given["odds"]) <= 1e6:
         raise Refused(400, "Say by how much odds may change: from 1.01 to 1000000.")
@@ -133,21 +132,23 @@ async def take(pages: Any, request: Any) -> Any:
         raise Refused(400, "Choose the column that says who: another one than the sensitive column.")
     if given["whose"] == "some" and not (given["rows"].isdecimal() and 1 <= int(given["rows"][:7]) <= MOST_ROWS):
         raise Refused(400, "Say how many rows of a person count: a whole number, 1 or more.")
-    given["other"] = given["other"][:60] or OTHER
-    session.choices["many"] = given | _listed(session, given)
+    session.choices["many"] = given | found
     return pages.to(session, "many#compared")
 
 
-def _listed(session: Session, given: dict[str, Any]) -> dict[str, Any]:
-    """Return where the list of answers is, if any, and how many they are with what others count as."""
+async def _listed(session: Session, given: dict[str, Any], form: Any) -> dict[str, Any]:
+    """Return where the list of answers is, if any, how many they are with what others count as, and its file."""
+    before = current(session)
+    if given["answers"] == "file":
+        found = await lists.uploaded(session, form.get("list"), given["column"], MOST_LISTED)
+        found = found or (before.get("file") if before["column"] == given["column"] else None)
+        if found is None:
+            raise Refused(400, "Choose the file with the list of answers.")
+        return {"list": found["path"], "listed": len({*found["listed"], given["other"]}), "file": found}
     if given["answers"] != "typed":
         return {"list": None, "listed": 0}
-    listed = list(dict.fromkeys(filter(None, map(str.strip, given["typed"].splitlines()))))
-    if not 2 <= len(listed) <= MOST_LISTED:
-        raise Refused(400, f"Write the answers that there can be, one a line: from 2 to {MOST_LISTED:,}.")
-    path: Path = session.folder / secrets.token_hex(4) / "answers.json"
-    path.parent.mkdir(mode=0o700)
-    path.write_text(json.dumps({given["column"]: listed}, ensure_ascii=False), encoding="utf-8")
+    listed = lists.typed(form, MOST_LISTED)
+    path = lists.written(session, given["column"], listed)
     return {"list": str(path), "listed": len({*listed, given["other"]})}
 
 

@@ -111,6 +111,8 @@ async def take(pages: Any, request: Any) -> Any:
     if given["lat"] == given["lon"] or not {given["lat"], given["lon"]} <= set(numbers(session)):
         raise Refused(400, "Choose two columns of numbers: latitude and longitude.")
     given |= {name: _degrees(given[name]) for name in REGION}
+    given["grid"] = _cell(given["grid"])
+    _require_region([given[name] for name in REGION])
     for name, least in (("far", 0.001), ("odds", 1.01)):
         given[name] = number_in(given[name], "Say how far, and what the odds may be, as numbers.")
         if not least <= float(given[name]) <= 1000:
@@ -141,6 +143,9 @@ def _written(session: Session, given: Mapping[str, Any]) -> Path:
             raise Refused(400, _LINE)
         lat, lon = (_degrees(part, _LINE) for part in parts[1:3])
         rows.append((parts[0], lat, lon, number_in(parts[3], _LINE)))
+    people = [float(row[3]) for row in rows[1:]]
+    if min(people) < 0 or not any(people) or len({row[0] for row in rows}) < len(rows):
+        raise Refused(400, _OTHERS)
     path = session.folder / secrets.token_hex(4) / "quarters.csv"
     path.parent.mkdir(mode=0o700)
     with path.open("w", encoding="utf-8", newline="") as stream:
@@ -149,6 +154,30 @@ def _written(session: Session, given: Mapping[str, Any]) -> Path:
 
 
 _LINE = "Write one quarter a line: its name; latitude; longitude; people."
+_OTHERS = "Quarters have a name of their own each, people from 0 on, and people in one of them at least."
+
+
+def _require_region(sides: Sequence[str]) -> None:
+    """Refuse what is no region on the map."""
+    south, west, north, east = map(float, sides)
+    if not -90 <= south < north <= 90 or west == east:
+        raise Refused(400, "Give the region in degrees: south below north, from -90 to 90, and west of it not where "
+                           "east of it is.")  # fmt: skip
+    try:
+        Box.of((south, west, north, east))
+    except DivulgeError:
+        raise Refused(400, "The region is too large for a flat map: take a smaller one.") from None
+
+
+def _cell(text: str) -> str:
+    """Return the side of a cell, a number with its unit."""
+    why = "Say how long the sides of cells are, with m or km: from 0.001m to 1000km, such as 500m."
+    if not (found := re.fullmatch(r"([\d.,]+)\s*(m|km)", text)):
+        raise Refused(400, why)
+    number = number_in(found[1], why)
+    if not 1e-6 <= float(number) * (0.001 if found[2] == "m" else 1) <= 1000:
+        raise Refused(400, why)
+    return f"{number}{found[2]}"
 
 
 _REGION = "Give the region in degrees: south, west, north, east."

@@ -172,16 +172,24 @@ def _read(form: Any, known: Mapping[str, Any]) -> dict[str, Any]:
         return {"kind": kind, "column": column, "value": value}
     found: dict[str, Any] = {"kind": kind, "column": column, **_bounds(form, kind)}
     if str(form.get("step", "")).strip():
-        found["step"] = number_in(form.get("step"), "A step is a number, such as 0.01.")
+        found["step"] = number_in(form.get("step"), _STEP)
+        if not float(found["step"]) > 0:
+            raise Refused(400, _STEP)
     if str(form.get("fill", "")).strip():
         found["fill"] = number_in(form.get("fill"), "Say as which number missing ones count, such as 0.")
         if (Fraction(found["fill"]) / Fraction(found.get("step", "1"))).denominator != 1:
             raise Refused(400, "Missing numbers count as a whole number of steps.")
     if kind == "quantiles":
         parts = [part for part in str(form.get("at", "")).replace(";", " ").split() if part]
-        found["at"] = [number_in(part, "Say at which shares, such as 0.25 0.5 0.75.") for part in parts or ["0.5"]]
+        shares = "Say at which shares, such as 0.25 0.5 0.75: different numbers between 0 and 1."
+        found["at"] = [number_in(part, shares) for part in parts or ["0.5"]]
+        if len(set(map(float, found["at"]))) < len(found["at"]) or not all(0 < float(one) < 1 for one in found["at"]):
+            raise Refused(400, shares)
     work.statistic(found | {"by": []})  # refuses what cannot be asked
     return found
+
+
+_STEP = "A step is a number above 0, such as 0.01."
 
 
 def _bounds(form: Any, kind: str) -> dict[str, Any]:
@@ -237,12 +245,15 @@ async def take(pages: Any, request: Any) -> Any:
     known = {column["name"] for column in session.choices["data"]["columns"]}
     async with request.form(max_fields=MOST_FIELDS) as form:
         person, at_most = str(form.get("person", "")), str(form.get("at_most", "1"))
+        by = [name for name in form.getlist("by") if name in known][:4]
+        if person and person in {*by, *(name for one in asked["statistics"] for name in _reads(one))}:
+            raise Refused(400, "The column that says who cannot be told as well: no statistic may be of it or by it.")
         if person and (person not in known or not at_most.isdecimal() or not 1 <= int(at_most[:7]) <= 1_000_000):
             raise Refused(400, "Say how many rows of a person count: a whole number, 1 or more.")
         delta = _between(form.get("delta") or "0", 0, 0.1, "The slack is a number from 0 to 0.1, such as 0.000001.")
         own = str(form.get("epsilon", "")).strip()
         asked |= {
-            "by": [name for name in form.getlist("by") if name in known][:4],
+            "by": by,
             "person": person, "at_most": int(at_most) if person else 1,
             "neighbors": "added" if form.get("neighbors") == "added" else "replaced",
             "null_as": str(form.get("null_as", "")).strip()[:60], "delta": delta,
@@ -258,6 +269,11 @@ async def take(pages: Any, request: Any) -> Any:
         raise Refused(400, f"What is told of {taken[0]!r} cannot be grouped by {taken[0]!r} as well.")
     session.choices["how"] = {"way": "table"}
     return pages.to(session, "table#cost" if further == "table" else "preview")
+
+
+def _reads(one: Mapping[str, Any]) -> Sequence[str]:
+    """Return the columns that a statistic reads, but for those that all of them are grouped by."""
+    return [*(one["by"] if one["kind"] == "count" else ()), *([one["column"]] if "column" in one else ())]
 
 
 def _between(given: Any, low: float, high: float, why: str) -> float:
@@ -278,6 +294,8 @@ def _costs(session: Session) -> tuple[Any, list[float]]:
 def cost(pages: Any, request: Any) -> Any:
     """How far off the statistics are at each level of protection."""
     session = _ready(pages, request)
+    if not current(session)["statistics"]:
+        raise Refused(409, "Ask for one statistic at least.")
     job, levels = _costs(session)
 
     def pictured(found: Any) -> dict[str, Any]:
