@@ -1,4 +1,4 @@
-"""Fill the pages on guarantees and privacy loss from the tables of kinds, theorems, and subjects and questions."""
+"""Fill the pages on guarantees, theorems and privacy loss from the tables of kinds, theorems, and subjects and questions."""
 
 import re
 from typing import Any
@@ -77,7 +77,7 @@ def subjects() -> str:
 
 
 PARTS = {"kinds": kinds, "theorems": theorems, "subjects": subjects}
-PAGES = {"guarantees.md", "privacy-loss.md"}
+PAGES = {"guarantees.md", "theorems.md", "privacy-loss.md"}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -108,7 +108,7 @@ def promises() -> Any:
 
 
 def attackers() -> Any:
-    """How many times as much four attackers gain by a report of eye colors: on average, and where it serves them best."""
+    """How many times as much four attackers gain by a report of eye colors: on average, and at their best outcome."""
     import numpy as np
     from matplotlib import pyplot as plt
 
@@ -142,7 +142,7 @@ def _drawn(column: Any, mechanism: Any, prior: Any) -> Any:
 
 
 def estimated() -> Any:
-    """Shares of races among 199,523 people, estimated from answers drawn at epsilon 1, with bounds; crosses are true."""
+    """Races of 199,523 people, estimated with bounds from answers that were drawn at epsilon 1; crosses are true."""
     from matplotlib import pyplot as plt
 
     column = dv.datasets.census("race")

@@ -1,9 +1,9 @@
-"""Make the pages of the reference: one for each public module, and one for the command line."""
+"""Make the pages of the reference: for each public module, of large ones by where names are from, and for commands."""
 
 from typing import Any
 
 import divulge
-from divulge.cli.main import COMMANDS, app
+from divulge.cli.main import COMMANDS, DOES, app
 
 TITLES = {
     "divulge": "At the top",
@@ -20,6 +20,33 @@ TITLES = {
     "datasets": "Data: dv.datasets",
 }
 """Public module -> the title of its page."""
+
+PARTS: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
+    "divulge": {
+        "model": ("what is released, and files", ("model", "files", "errors")),
+        "leaks": ("what it leaks, to whom", ("measures", "adversaries")),
+        "promises": ("guarantees", ("guarantees", "dp")),
+        "designs": ("design and noise", ("designing", "noise")),
+        "tables": ("tables, and what correlates", ("tables", "networks")),
+        "releases": ("releases", ("releasing",)),
+        "statistics": ("statistics, audits and reports", ("publishing", "auditing", "reporting")),
+    },
+    "dp": {
+        "variants": ("variants of differential privacy", ("dp.variants", "dp.special")),
+        "losses": ("mechanisms and their losses", ("dp.mechanisms", "dp.subjects", "dp.goals", "dp.loss")),
+        "sums": ("several releases", ("dp.accounting", "dp.releases", "dp.individual", "dp.filters", "dp.shuffling")),
+    },
+    "results": {
+        "tables": ("tables and designs", ("tables", "designing", "noise", "dp")),
+        "releases": ("releases and audits", ("releasing", "publishing", "auditing", "reporting", "files")),
+    },
+}
+"""Public module -> its pages: name -> (what is on it, the rooms that its names are from)."""
+
+COMMANDS_BY = {
+    "asking": "Commands that answer", "auditing": "Commands that audit", "doing": "Commands that do",
+}  # fmt: skip
+"""Folder of commands -> the title of their page."""
 
 RANK = "---\nsearch:\n  boost: {boost}\n---\n\n"
 """Guides come first when somebody searches; the reference is there for those who know a name."""
@@ -38,33 +65,54 @@ def names_of(module: str) -> list[str]:
     return []
 
 
-def module_page(module: str) -> str:
-    """Return the page of a module: all its names as links, then each with its docstring."""
+def part_of(module: str, name: str) -> str:
+    """Return the page of a large module that a name is on."""
+    public = divulge if module == "divulge" else getattr(divulge, module)
+    home = getattr(public, name).__module__.removeprefix("divulge.") + "."
+    return next(part for part, (_, rooms) in PARTS[module].items() if home.startswith(tuple(f"{r}." for r in rooms)))
+
+
+def module_pages(module: str) -> dict[str, str]:
+    """Return the pages of a module: all its names as links, then each with its docstring, on pages of their own where
+    they are many."""
     place = "divulge" if module == "divulge" else f"divulge.{module}"
-    names = names_of(module)
-    links = " · ".join(f"[`{name}`](#{place}.{name})" for name in names)
-    parts = [f"# {TITLES[module]}", links, *(f"::: {place}.{name}" for name in names)]
-    return RANK.format(boost=0.4) + "\n\n".join(parts)
+    names, parts = names_of(module), PARTS.get(module, {})
+    on = {name: part_of(module, name) if parts else "" for name in names}
+
+    def page(title: str, shown: list[str], told: list[str]) -> str:
+        links = " · ".join(
+            f"[`{n}`]({f'{module}-{on[n]}.md' if on[n] and not told else ''}#{place}.{n})" for n in shown
+        )
+        return RANK.format(boost=0.4) + "\n\n".join([f"# {title}", links, *(f"::: {place}.{name}" for name in told)])
+
+    found = {f"reference/{module}.md": page(TITLES[module], names, [] if parts else names)}
+    for part, (title, _) in parts.items():
+        mine = [name for name in names if on[name] == part]
+        found[f"reference/{module}-{part}.md"] = page(f"{TITLES[module]}: {title}", mine, mine)
+    return found
 
 
-def command_page() -> str:
-    """Return the page of the command line: what each command says of itself."""
+def command_pages() -> dict[str, str]:
+    """Return the pages of the command line: all commands, then what each says of itself."""
     from typer.testing import CliRunner
 
     rows = ["| command | answers |", "|---|---|"]
-    rows += [f"| [`divulge {name}`](#divulge-{name}) | {line} |" for name, line in COMMANDS.items()]
-    parts = ["# The command line", "\n".join(rows)]
-    for name in COMMANDS:
+    pages = {folder: [f"# {title}"] for folder, title in COMMANDS_BY.items()}
+    for name, line in COMMANDS.items():
+        folder = "doing" if name in DOES else "auditing" if name.startswith("audit") else "asking"
+        rows.append(f"| [`divulge {name}`](commands-{folder}.md#divulge-{name}) | {line} |")
         told = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "100", "TERM": "dumb"}, prog_name="divulge")
-        parts += [f"## divulge {name}", f"```text\n{told.output.strip()}\n```"]
+        pages[folder] += [f"## divulge {name}", f"```text\n{told.output.strip()}\n```"]
     exits = "Exit codes: 0 done or yes, 1 a “no” that was asked for, 2 anything wrong with the input, 130 interrupted."
-    return RANK.format(boost=0.8) + "\n\n".join([*parts[:2], exits, *parts[2:]])
+    first = RANK.format(boost=0.8) + "\n\n".join(["# The command line", "\n".join(rows), exits])
+    parts = {f"commands-{name}.md": RANK.format(boost=0.6) + "\n\n".join(text) for name, text in pages.items()}
+    return {"commands.md": first, **parts}
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
     from mkdocs.structure.files import File
 
-    pages = {f"reference/{module}.md": module_page(module) for module in TITLES} | {"commands.md": command_page()}
+    pages = {path: text for module in TITLES for path, text in module_pages(module).items()} | command_pages()
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
     return files

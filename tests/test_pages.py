@@ -40,12 +40,13 @@ def test_every_command_stands_in_the_readme() -> None:
 
 def test_every_row_and_kind_is_on_the_page_of_guarantees() -> None:
     made = hook("_guarantees")
-    page = SimpleNamespace(file=SimpleNamespace(src_path="guarantees.md"))
-    text = made.on_page_markdown(SOURCES["guarantees.md"], page)
+    pages = ("guarantees.md", "theorems.md")
+    read = {one: SimpleNamespace(file=SimpleNamespace(src_path=one)) for one in pages}
+    text = "\n".join(made.on_page_markdown(SOURCES[one], page) for one, page in read.items())
     assert not any(f"<!-- {name} -->" in text for name in made.PARTS)
     assert all(f"`{name}=" in text for name in KINDS)
     assert all(row.name in text for row in THEOREMS)
-    written = [line for line in SOURCES["guarantees.md"].splitlines() if line.startswith("| ")]
+    written = [line for one in pages for line in SOURCES[one].splitlines() if line.startswith("| ")]
     rows = [line for line in text.splitlines() if line.startswith("| ") and line not in written]
     assert len(rows) == len(KINDS) + 1 + len(THEOREMS) + len(FAMILIES)
     other = SimpleNamespace(file=SimpleNamespace(src_path="index.md"))
@@ -239,3 +240,17 @@ def test_benchmarks_say_what_was_missed_or_not_measured_and_whether_the_machine_
     )
     assert "busy" in say(idle | {"load": 5.0})
     assert say(idle | {"rows": [kept]}) == "**Of 1 goals 1 are reached.**"
+
+
+def test_every_public_name_is_on_one_page_of_the_reference() -> None:
+    made = hook("_reference")
+    pages = {path: text for module in made.TITLES for path, text in made.module_pages(module).items()}
+    listed = [name for text in pages.values() for name in re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)]
+    wanted = [f"{'divulge' if module == 'divulge' else f'divulge.{module}'}.{name}"
+              for module in made.TITLES for name in made.names_of(module)]  # fmt: skip
+    assert sorted(listed) == sorted(wanted)
+    nav = (DOCS.parent / "mkdocs.yml").read_text()
+    for path, text in pages.items():
+        assert f" {path}\n" in nav
+        for page, name in re.findall(r"\]\(([\w-]*\.?m?d?)#([\w.]+)\)", text):
+            assert f"::: {name}" in (pages[f"reference/{page}"] if page else text)

@@ -1,11 +1,10 @@
-"""A list of answers from a file: a codebook whose list was paid for is taken over, and what it was paid with is kept."""
+"""A list of answers from a file: a codebook whose list was paid for is taken over, with what it was paid with."""
 
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import divulge as dv
@@ -81,7 +80,8 @@ WRONG = [
     ("x.csv", b"town\nx\ny\n"), ("x.json", b"{"), ("x.json", b'{"faith": ["a"]}'), ("x.json", b'{"faith": ["a", "a"]}'),
     ("x.xlsx", b"PK"), ("x.txt", b"\xff\xfe"), ("x.json", b'{"faith": 3}'), ("x.json", b"[1, null]"), ("", b"a\nb"),
     ("x.csv", b""), ("x.txt", b""), ("x.json", b'"a"'),
-    ("x.codebook.json", b'{"format": "divulge codebook 9", "column": "faith", "values": ["a", "b"], "answers": {"bought": 1}}'),
+    ("x.codebook.json",
+     b'{"format": "divulge codebook 9", "column": "faith", "values": ["a", "b"], "answers": {"bought": 1}}'),
 ]  # fmt: skip
 
 

@@ -56,6 +56,19 @@ def test_every_link_and_anchor_leads_to_something_and_nothing_is_loaded_from_els
     assert not wrong, "\n".join(wrong)
 
 
+MOST_WORDS = 7500
+"""A page of more would be searched, and not read."""
+
+
+def test_no_page_is_too_long_to_read(built: Path) -> None:
+    for path in built.rglob("index.html"):
+        article = re.search(r"<article.*?</article>", path.read_text(), re.DOTALL)
+        shown = re.sub(
+            r'<(script|style|svg).*?</\1>|srcdoc="[^"]*"', "", article[0] if article else "", flags=re.DOTALL
+        )
+        assert len(re.sub(r"<[^>]*>", " ", shown).split()) <= MOST_WORDS, path.relative_to(built)
+
+
 def test_the_machine_that_built_it_is_not_named(built: Path) -> None:
     here = re.compile(r"/(?:home|root|work|tmp|Users)/[\w.-]+")
     for path in built.rglob("*.html"):

@@ -1,4 +1,4 @@
-"""Lists of the answers that there can be: typed on a page, or taken from a file, such as a codebook that was paid for."""
+"""Lists of the answers that there can be: typed on a page, or of a file, such as a codebook that was paid for."""
 
 import json
 import secrets

@@ -83,6 +83,42 @@ def outlook(progress: Progress, path: str, asked: Request, before: float, value:
     return found
 
 
+TINY = 0.001
+"""The epsilon of a release that adds next to nothing, by which the ledger is asked for what there is."""
+
+
+def standing(progress: Progress, path: str, asked: Request, known: Sequence[str]) -> dict[str, Any]:
+    """Return what is on record about a column, and how sure somebody may be of a value beside other columns.
+
+    `asked` is a release that adds next to nothing. Shares are the largest among people alike in all of the columns.
+    """
+    source = dv.open_table(path)
+    assert isinstance(asked, Release)
+    with budget_in_words():
+        made = expected(asked, source)
+    found: dict[str, Any] = {"earlier": made.earlier, "notes": list(made.private), "shares": {}, "alone": 0}
+    known = [name for name in known if name not in asked.columns]
+    if len(known) > MOST_ALIKE:
+        found["alone"] = source.rows
+    elif known:
+        shares, found["alone"] = largest(source, asked.columns, known, asked.null_as, Counted.of(asked))
+        found["shares"] = {str(label): share for label, share in shares.items()}
+    return found
+
+
+def with_standing(found: Mapping[str, Any], before: float, loss: float, value: str) -> dict[str, Any]:
+    """Return what a chance becomes by a release of so much loss with all on record, and beside known columns."""
+    earlier = found["earlier"] or {"releases": 0, "guarantees": {"ldp": 0.0}}
+    total = float(earlier["guarantees"]["ldp"]) + loss
+    share = found["shares"].get(value)
+    return {
+        "releases": 1 + earlier["releases"], "all": after(before, total),
+        "usual": _usually(before, earlier["guarantees"], loss), "before": before, "value": value,
+        "share": share, "beside": None if share is None else after(share, total), "alone": found["alone"],
+        "notes": found["notes"], "few": FEW, "kept": found["earlier"] is not None,
+    }  # fmt: skip
+
+
 def _of_statistics(made: Published) -> dict[str, Any]:
     """Return what statistics tell of a person, as the ledger adds it up."""
     found = {"ldp": made.loss}

@@ -10,9 +10,9 @@ from divulge import datasets
 from divulge.app import work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
-from divulge.app.outlook import outlook
+from divulge.app.outlook import TINY, outlook, standing, with_standing
 from divulge.app.sessions import Session
-from divulge.app.steps import coarse, how, many, places, protect, table
+from divulge.app.steps import aim, coarse, how, many, places, protect, table
 from divulge.app.steps.preview import ready
 from divulge.app.words import filled
 from divulge.errors import DivulgeError
@@ -186,4 +186,25 @@ def answer(pages: Any, request_: Any) -> Any:
     )
 
 
-ROUTES = [("POST", "asked", take_form), ("GET", "asked/found", answer)]
+def add_up(pages: Any, request_: Any) -> Any:
+    """What a promise comes to with all on record, and beside what may be known, before a way is chosen."""
+    session = pages.session(request_)
+    known = session.choices
+    if "secret" not in known:
+        raise Refused(409, "Choose a file and its sensitive column first.")
+    wanted = aim.read(request_.query_params, session) if request_.query_params else aim.current(session)
+    data = known["data"]
+    named_ = {} if pages.ledger is None else {"source_name": data["name"]}
+    tiny = how.options(session, "randomized-response", wanted) | {"epsilon": TINY}
+    asked = Request.of("release", data["name"], "column.csv", keep=[], ledger=pages.ledger, **tiny, **named_)
+    public = [name for name in known.get("public", ()) if name != known.get("whose", {}).get("person")]
+    job = session.job("sum", standing, path=data["path"], asked=asked, known=public)
+    loss = float(aim.whatever_is_believed(wanted).values()["epsilon"])
+
+    def with_all(found: dict[str, Any]) -> dict[str, Any]:
+        return {"found": with_standing(found, wanted["before"] / 100, loss, wanted["value"]), "public": public}
+
+    return pages.part(session, "sum", job, "_sum.html", with_all)
+
+
+ROUTES = [("GET", "sum/found", add_up), ("POST", "asked", take_form), ("GET", "asked/found", answer)]

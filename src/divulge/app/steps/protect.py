@@ -56,14 +56,16 @@ def show(pages: Any, request: Any) -> Any:
                       columns=[column["name"] for column in session.choices["data"]["columns"]])  # fmt: skip
 
 
-def _job(session: Session) -> Any:
-    return session.job("protect", protected.shield, path=session.choices["data"]["path"], options=arguments(session))
+def _job(pages: Any, session: Session) -> Any:
+    data = session.choices["data"]
+    record = {"ledger": pages.ledger, **({} if pages.ledger is None else {"source_name": data["name"]})}
+    return session.job("protect", protected.shield, path=data["path"], options=arguments(session), record=record)
 
 
 def answer(pages: Any, request: Any) -> Any:
     """What the column would say of the protected one, as it is and as it would go out, and what stays of it."""
     session = _ready(pages, request)
-    return pages.part(session, "protect", _job(session), "_protect.html")
+    return pages.part(session, "protect", _job(pages, session), "_protect.html")
 
 
 async def take(pages: Any, request: Any) -> Any:
@@ -91,7 +93,7 @@ async def take(pages: Any, request: Any) -> Any:
 async def take_chosen(pages: Any, request: Any) -> Any:
     """Go on with this mechanism."""
     session = _ready(pages, request)
-    job = _job(session)
+    job = _job(pages, session)
     if not job.over.is_set() or job.error is not None:
         raise Refused(409, "Look first at what would go out.")
     session.choices["how"] = {"way": "protect"}

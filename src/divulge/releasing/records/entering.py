@@ -28,8 +28,9 @@ from divulge.releasing.records.entries import (
 )
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.people import Known, Recognition, Scope, enter, known_tables, recognize, scope_of
+from divulge.releasing.records.promised import exactly_together
 from divulge.releasing.records.receipt import now
-from divulge.releasing.records.whom import Drawn, Draws, Most, drawn_by, people_of, totals, worst
+from divulge.releasing.records.whom import Drawn, Draws, Most, drawn_by, people_of, spent_by, totals, worst
 
 Charge = Callable[[tuple[str, str, str], Any, Any], Any]
 """Takes from accounts, and returns who can pay."""
@@ -48,14 +49,14 @@ class Open:
     warnings, untouched : what the public has to know of it
     book : what accounts of people of this table are called
     private : what the keeper has to know
-    drawn : as of an `Outlook`
+    drawn, earlier : as of an `Outlook`
     """
 
     def __init__(self, mark: Callable[[int], None], outlook: "Outlook", charge: Charge) -> None:
         self._mark, self.done, self._charge = mark, False, charge
         self.together, self.total = outlook.together, outlook.total
         self.warnings, self.private = outlook.warnings, outlook.private
-        self.drawn = outlook.drawn
+        self.drawn, self.earlier = outlook.drawn, outlook.earlier
         self.untouched, self.book = outlook.untouched, outlook.book
 
     def charge(self, person: str, goal: str, people: Callable[[Key], Any], costs: Any) -> Any:
@@ -88,6 +89,7 @@ class Outlook:
     warnings : sentences for the public
     private : sentences for the keeper, about other tables
     drawn : for the people of each column that releases protect, all mechanisms, and how many draws are about one person
+    earlier : as `total`, without this release; where it protects another column, of all about the same people
     """
 
     together: Mapping[str, Any]
@@ -97,6 +99,7 @@ class Outlook:
     warnings: tuple[str, ...]
     private: tuple[str, ...]
     drawn: Drawn
+    earlier: Mapping[str, Any]
     book: str = ""
 
 
@@ -242,7 +245,11 @@ class Entering:
         )
         private = (*self._private(found, mark, concerned), *_about_people(releases, draws, public, total))
         drawn, book = drawn_by(releases, draws), self._book(found)
-        return Outlook(public, total, untouched, concerned, tuple(map(_gone, untouched)), private, drawn, book)
+        told = before if getattr(self.receipt, "about", None) is not None else about(before, columns)
+        whom = people_of([*told, releases[-1]]) or (None,)
+        alone = [exactly_together(spent_by(told, person, draws), prior) for person in whom]
+        earlier = {"releases": sum(several.many for several in told), "guarantees": rounded(worst(alone))}
+        return Outlook(public, total, untouched, concerned, tuple(map(_gone, untouched)), private, drawn, earlier, book)
 
     def _asks(self, kept: Budget) -> bool:
         return self.budget is not None and str(budget_in(self.budget)) == str(kept.budget)

@@ -429,6 +429,7 @@ class Expected:
     private : sentences for the keeper: whose rows these seem to be
     warnings : sentences for everybody
     drawn : what is drawn about one person by all releases; empty without a ledger
+    earlier : what those on record add up to before this one; None without a ledger
     """
 
     receipt: Any
@@ -436,6 +437,7 @@ class Expected:
     private: tuple[str, ...]
     warnings: tuple[str, ...]
     drawn: Drawn = ()
+    earlier: Mapping[str, Any] | None = None
 
 
 class _Looked(Exception):
@@ -446,7 +448,8 @@ def looked_at(receipt: Any, entry: Any) -> Expected:
     """Return what an entry of the ledger says of a release that is not carried out; nothing stays on record."""
     found = Expected(receipt, None, (), ())
     with suppress(_Looked), entry as opened:
-        found = Expected(receipt, opened.total, tuple(opened.private), tuple(opened.warnings), opened.drawn)
+        found = Expected(receipt, opened.total, tuple(opened.private), tuple(opened.warnings), opened.drawn,
+                         opened.earlier)  # fmt: skip
         raise _Looked
     return found
 
@@ -454,7 +457,7 @@ def looked_at(receipt: Any, entry: Any) -> Expected:
 class Unrecorded:
     """The entry of a release that no ledger keeps."""
 
-    together = total = None
+    together = total = earlier = None
     warnings = private = untouched = drawn = ()
 
     def publishing(self) -> None:
