@@ -1,4 +1,4 @@
-"""Fill the pages on guarantees, theorems and privacy loss from the tables of kinds, theorems, and subjects and questions."""
+"""Fill the pages on guarantees, theorems and privacy loss from tables of kinds, theorems, subjects and questions."""
 
 import re
 from typing import Any

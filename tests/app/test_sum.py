@@ -1,4 +1,4 @@
-"""What went out before, and what goes out beside, in the numbers of step 2 and of a column that protects another one."""
+"""What went out before, and what goes out beside, in the numbers of step 2 and of a column that protects another."""
 
 import math
 import re

@@ -134,8 +134,25 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
         "begun": lambda text: text[:1].upper() + text[1:],
     }
     found.filters |= filters(voice, numbers) | {"remark": lambda text: remark(voice, on_page(text))}
+    found.filters |= {"lines": partial(_lines, voice)}
     found.globals |= {"at_most": at_most, "at_least": at_least, "language": voice.language}
     return found
+
+
+_DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?(?![\w.])")
+
+
+def _lines(voice: Voice, text: str) -> str:
+    """Return a text of sentences and tables, line by line in a language, each as far from the edge as it was."""
+    if voice.language == "en":
+        return text
+    found: list[str] = []
+    for line in text.split("\n"):
+        bare = line.strip()
+        if (said := remark(voice, bare)) == bare:
+            said = _DECIMAL.sub(lambda number: voice.numeral(number[0]), bare)
+        found.append(line[: len(line) - len(line.lstrip())] + said)
+    return "\n".join(found)
 
 
 def _back(headers: Any, session: Session) -> str:
@@ -253,10 +270,11 @@ def application(
     def stop(request: Any) -> Any:
         session, name = pages.session(request), request.path_params["name"]
         session.stop(name)
-        job = session.jobs.get(name)
-        if job is not None:
+        stopped = [job for known, job in session.jobs.items() if known.partition(":")[0] == name]
+        for job in stopped:
             job.wait(2)
-        return pages.page("_failed.html", session, name, job=job, name=name)
+        failed = next((job for job in stopped if job.error is not None), None)
+        return pages.page("_failed.html", session, name, job=failed, name=name)
 
     async def speak(request: Any) -> Any:
         """Go on in another language, on the same page."""

@@ -58,10 +58,11 @@ class Session:
             return self.jobs[name]
 
     def stop(self, name: str) -> None:
-        """End the work of a name."""
+        """End the work of a name, with all its parts: those of "ways" are called "ways:record" and so on."""
         with self.lock:
-            if name in self.jobs:
-                self.jobs[name].cancel()
+            for known, job in self.jobs.items():
+                if known.partition(":")[0] == name:
+                    job.cancel()
 
     def forget(self, *names: str) -> None:
         """Drop work, so that the same question is asked anew."""

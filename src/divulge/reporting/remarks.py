@@ -12,7 +12,9 @@ _BLANK = re.compile(r"\{(\w+)\}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBERS = re.compile(r"[\d.,]*\d(?:e[-+]?\d+)?")
 _QUOTED = re.compile(r"'([^'\n]*)'")
-_OF_A_FILE = re.compile(r"([^\n]{1,200}?\.\w{1,9}): (.+)", re.DOTALL)
+_OF_A_FILE = re.compile(r"(?!Hint: )([^\n`]{1,200}?): (.+)", re.DOTALL)
+_HELD = r"(?:(?!\. Hint: ).)+?"
+"""What a blank holds: no hint, which is a sentence of its own."""
 _LIST = re.compile(r"(?<=') and (?=')")
 WORDS = "words"
 """A blank whose name begins so holds words of the library, which are looked up too; any other a name or a number."""
@@ -96,6 +98,6 @@ def _pattern(template: str) -> re.Pattern[str]:
     seen = set[str]()
     for i in range(1, len(parts), 2):
         name = parts[i]
-        parts[i] = f"(?P=b{name})" if name in seen else f"(?P<b{name}>.+?)"
+        parts[i] = f"(?P=b{name})" if name in seen else f"(?P<b{name}>{_HELD})"
         seen.add(name)
     return re.compile("".join(part if i % 2 else re.escape(part) for i, part in enumerate(parts)), re.DOTALL)

@@ -21,7 +21,7 @@ ATTACKERS = {
 }
 """Attacker -> (what they know, what that means)."""
 LABELS = ("missing", "no answer", *(f"missing {i}" for i in range(2, 99)))
-"""What missing values of the sensitive column are called: the first of these that is no value."""
+"""What missing values of a column are called, in the language of the pages: the first of these that is no value."""
 SEVERAL = 6
 """What a promise about a row is for a person with so many rows stands beside it."""
 LEAST = 1.01
@@ -65,7 +65,8 @@ def missing_label(session: Session, name: str) -> str | None:
     """Return what missing values of a column are called: no other of its values has that name; None without any."""
     column = _column(session, name)
     taken = {value for value, _ in column["listed"]}
-    return next(label for label in LABELS if label not in taken) if column["missing"] else None
+    labels = (spoken(Voice(session.language), label) for label in LABELS)
+    return next(label for label in labels if label not in taken) if column["missing"] else None
 
 
 def secret(session: Session) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from divulge.app import figures, work
 from divulge.app.guard import Refused
+from divulge.app.jobs import Job
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import aim
@@ -95,32 +97,46 @@ def show(pages: Any, request: Any) -> Any:
         session,
         "how",
         ways=WAYS,
+        long=aim.secret(session)["values"] > LONG,
         priors=said(session.choices["aim"]),
         **aim.meaning(session, session.choices["aim"]),
     )
 
 
 def ways(pages: Any, request: Any) -> Any:
-    """The ways side by side."""
+    """The ways side by side: each is looked at by itself, the quickest first, and shown as soon as it is done."""
     session = _ready(pages, request)
     wanted = session.choices["aim"]
-    job = session.job(
-        "ways",
-        work.preview,
-        path=session.choices["data"]["path"],
-        options=[options(session, way, wanted) for way in WAYS],
-    )
-    return pages.part(
-        session,
-        "ways",
-        job,
-        "_ways.html",
-        lambda found: {
-            "rows": list(zip(WAYS.values(), found, strict=True)),
-            "made": PRIORS[session.choices.get("prior", "uniform")],
-            "equal": [", ".join(filled(session.language, title) for title in titles) for titles in equal(found)],
-        },
-    )
+    path = session.choices["data"]["path"]
+    jobs = {
+        way: session.job(f"ways:{way}", work.preview, path=path, options=[options(session, way, wanted)])
+        for way in sorted(WAYS, key=QUICKEST.index)
+    }
+    left = monotonic() + PATIENCE
+    for job in jobs.values():
+        job.wait(max(0.0, left - monotonic()))
+    found = [_looked_at(jobs[way]) for way in WAYS]
+    return pages.page(
+        "_ways.html", session, "ways", rows=list(zip(WAYS.values(), found, strict=True)),
+        left=sum("waits" in one for one in found), many=aim.secret(session)["values"] > LONG,
+        made=PRIORS[session.choices.get("prior", "uniform")],
+        equal=[", ".join(filled(session.language, title) for title in titles) for titles in equal(found)],
+    )  # fmt: skip
+
+
+QUICKEST = ("randomized-response", "record", "information", "statistics")
+"""The ways in the order in which they are looked at."""
+PATIENCE = 1.5
+"""So many seconds a page waits for ways before it shows those that are there."""
+LONG = 100
+"""Of columns with more values no levels are compared unasked: each is a search of seconds up to minutes."""
+
+
+def _looked_at(job: Job) -> dict[str, Any]:
+    """Return what is foreseen of a way, why there is nothing, or that it is not there yet."""
+    if job.error is not None:
+        return {"refused": job.error}
+    return job.result[0] if job.over.is_set() else {"waits": True}
 
 
 def equal(found: Sequence[Mapping[str, Any]]) -> list[list[str]]:
@@ -134,7 +150,7 @@ def equal(found: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """
     groups: dict[Any, list[str]] = {}
     for (title, _, _), one in zip(WAYS.values(), found, strict=True):
-        if "refused" not in one:
+        if "levels" in one:
             level = one["levels"][0]
             numbers = (level["stays"], *(value["half_width"] for value in level["values"]))
             groups.setdefault(tuple(f"{number:.6g}" for number in numbers), []).append(title)
@@ -207,6 +223,8 @@ async def take(pages: Any, request: Any) -> Any:
                                "the answers of the table on the first page.")  # fmt: skip
         session.choices["prior"] = prior
         session.choices["how"] = {"way": way}
+    waiting = [name for name, job in session.jobs.items() if name.startswith("ways:") and not job.over.is_set()]
+    session.forget(*waiting)  # what is looked at next does not wait for them
     return pages.to(session, "preview")
 
 

@@ -8,7 +8,7 @@ from divulge.app import figures, lists, work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
-from divulge.app.steps.aim import LABELS
+from divulge.app.steps.aim import missing_label
 from divulge.app.steps.data import MANY
 from divulge.app.words import filled
 from divulge.releasing.planning.listed import OTHER
@@ -59,8 +59,8 @@ def arguments(session: Session) -> dict[str, Any]:
     found = {"column": asked["column"], "guarantee": f"ldp={float(level(asked['odds']))!r}", **whose}
     if asked["list"]:
         return found | {"values": asked["list"], "other": asked["other"]}
-    taken = {value for value, _ in column["listed"]}
-    return found | ({"null_as": next(one for one in LABELS if one not in taken)} if column["missing"] else {})
+    label = missing_label(session, column["name"])
+    return found | ({} if label is None else {"null_as": label})
 
 
 def level(odds: str) -> Fraction:
