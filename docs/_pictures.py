@@ -120,7 +120,8 @@ def attackers() -> Any:
     }  # fmt: skip
     _, ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
     place = np.arange(len(some))
-    for shift, case, words in ((-0.2, "average", "on average"), (0.2, "max", "at the outcome that serves them best")):
+    cases: Any = ((-0.2, "average", "on average"), (0.2, "max", "at the outcome that serves them best"))
+    for shift, case, words in cases:
         more = [float(dv.leakage(joint, one, case=case)) - 1 for one in some.values()]
         ax.barh(place + shift, more, 0.38, left=1, label=words)
     ax.axvline(float(dv.profile(joint).lift), color="#3b444b", linestyle="--", label="nobody gains more: e^pml")

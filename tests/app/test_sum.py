@@ -14,7 +14,7 @@ from .visits import Visit, running
 
 N = 600
 ROWS = [("abc"[i % 3], "xy"[i % 5 > i % 3], "NS"[i % 2 if i % 7 else 0]) for i in range(N)]
-LEVEL = {"column": "faith", "guarantee": "ldp=1", "per_row": True}
+LEVEL: Any = {"column": "faith", "guarantee": "ldp=1", "per_row": True}
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def standing(progress: Progress, path: str, asked: Request, known: Sequence[str]
 
 def with_standing(found: Mapping[str, Any], before: float, loss: float, value: str) -> dict[str, Any]:
     """Return what a chance becomes by a release of so much loss with all on record, and beside known columns."""
-    earlier = found["earlier"] or {"releases": 0, "guarantees": {"ldp": 0.0}}
+    earlier: Mapping[str, Any] = found["earlier"] or {"releases": 0, "guarantees": {"ldp": 0.0}}
     total = float(earlier["guarantees"]["ldp"]) + loss
     share = found["shares"].get(value)
     return {

@@ -45,7 +45,9 @@ def current(session: Session) -> dict[str, Any]:
     """Return what is asked so far; at first of the column that has most values, but for those that number rows."""
     rows = session.choices["data"]["rows"]
     most = max(columns(session), key=lambda one: (one["values"] < rows / 2, one["values"]))
-    return session.choices.setdefault("many", {**ASKED, "column": most["name"], "list": None, "listed": 0})
+    other = filled(session.language, OTHER)
+    first = {**ASKED, "other": other, "column": most["name"], "list": None, "listed": 0}
+    return session.choices.setdefault("many", first)
 
 
 def arguments(session: Session) -> dict[str, Any]:
