@@ -115,7 +115,7 @@ def test_done_is_said_of_what_was_done(visits: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("typed", "found"), [
     ("0,01", "0.01"), ("1.234,5", "1234.5"), ("1,234.5", "1234.5"), ("1 000 000", "1000000"), ("1.000.000", "1000000"),
-    ("12.5", "12.5"), ("-3", "-3"), ("1'000'000", "1000000"),
+    ("12.5", "12.5"), ("-3", "-3"), ("1'000'000", "1000000"), ("0.001", "0.001"), ("0,125", "0.125"),
 ])  # fmt: skip
 def test_numbers_are_read_as_people_write_them(typed: str, found: str) -> None:
     assert number_in(typed, "no") == found

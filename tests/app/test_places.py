@@ -148,8 +148,9 @@ def test_what_a_point_says_of_quarters_stands_on_the_page(
     {"quarters": "center; 48.85; 2.35"}, {"quarters": "center; x; 2.35; 1"}, {"quarters": "; 48.85; 2.35; 1"},
     {"quarters": "center; 48.85; 2.35; many"}, {"quarters": "center; 48.85; 200; 1"},
     {"lat": "lng"}, {"lat": "kind"}, {"south": "x"}, {"south": ""}, {"east": "999"}, {"odds": "1"}, {"odds": "nan"},
-    {"grid": "5 parsecs"}, {"grid": "0m"}, {"grid": "100"}, {"south": "50", "north": "49"}, {"west": "-170", "east": "170"},
-    {"quarters": "a; 48.85; 2.35; 0"}, {"quarters": "a; 48.85; 2.35; 1\na; 48.86; 2.35; 1"}, {"quarters": "a; 48.8; 2.3; -1"},
+    {"grid": "5 parsecs"}, {"grid": "0m"}, {"grid": "100"}, {"south": "50", "north": "49"},
+    {"west": "-170", "east": "170"}, {"quarters": "a; 48.85; 2.35; 0"}, {"quarters": "a; 48.8; 2.3; -1"},
+    {"quarters": "a; 48.85; 2.35; 1\na; 48.86; 2.35; 1"},
     {"far": "0"}, {"whose": ""}, {"whose": "some", "person": "lat"}, {"whose": "some", "person": "who", "rows": "x"},
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_on_the_page(client: TestClient, trips: Path, wrong: dict[str, str]) -> None:

@@ -4,8 +4,8 @@ import re
 
 from divulge.app.guard import Refused
 
-_GROUPED = re.compile(r"[-+]?\d{1,3}([.,' \u00a0\u202f]\d{3})+")
-"""Digits in groups of three."""
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,' \u00a0\u202f]\d{3})+")
+"""Digits in groups of three; none begins with 0."""
 
 
 def number_in(given: object, why: str) -> str:
