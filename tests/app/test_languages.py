@@ -125,7 +125,7 @@ def test_the_whole_way_is_german(visit: Visit, tmp_path: Path) -> None:
         german(visit.part(part))
     answers = {"answers": "typed", "typed": "ohne\nGrippe", "other": "sonst"}
     visit.post("secret", {"secret": "Diagnose", "public": ["Alter", "Ort"], "whose": "row", **answers})
-    for part in ("data", "map", "aim", "meaning?attacker=nothing"):
+    for part in ("data", "map", "aim", "meaning?attacker=nothing", "sum/found"):
         german(visit.part(part))
     visit.post("aim", {"attacker": "everything", "before": "1,5", "after": "20"})
     for part in ("how", "ways/found", "cost/found"):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.app.server import on_page
+from divulge.app.server import in_lines, on_page
 from divulge.publishing.notes import SENTENCES, Note
 from divulge.reporting.remarks import remark
 from divulge.reporting.statements.voice import Voice
@@ -101,6 +101,21 @@ def test_remarks_of_the_library_are_german_on_german_pages(tmp_path: Path, made:
             *re.findall(r"'([^']+)'", said),
         }
     assert remark(Voice(), found[0]) == found[0]
+
+
+@pytest.mark.parametrize("rows", [
+    [["3/5", "2/5"], ["2/5", "3/5"]], [["1/2", "1/4", "1/4"], ["1/4", "3/4", 0]], [["3/4", "1/4"], ["1/4", "3/4"]],
+    [["3/5", "2/5"], ["1/5", "4/5"]],
+])  # fmt: skip
+def test_two_mechanisms_are_compared_in_german(rows: Any) -> None:
+    """Sentences are German, and tables stay where they stand, with decimal commas."""
+    text = repr(dv.compare(dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]]), dv.Channel(rows)))
+    said = in_lines(GERMAN, text)
+    assert not ENGLISH.search(said), said
+    assert not re.search(r"\d\.\d|\bbet\b", said), said
+    sizes = [len(line) for line in text.splitlines() if line.startswith("    ")]
+    assert sizes == [len(line) for line in said.splitlines() if line.startswith("    ")]
+    assert in_lines(Voice(), text) == text
 
 
 def test_what_is_not_known_stays_as_it_is() -> None:

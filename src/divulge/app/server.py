@@ -134,7 +134,7 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
         "begun": lambda text: text[:1].upper() + text[1:],
     }
     found.filters |= filters(voice, numbers) | {"remark": lambda text: remark(voice, on_page(text))}
-    found.filters |= {"lines": partial(_lines, voice)}
+    found.filters |= {"lines": partial(in_lines, voice)}
     found.globals |= {"at_most": at_most, "at_least": at_least, "language": voice.language}
     return found
 
@@ -142,7 +142,7 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
 _DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?(?![\w.])")
 
 
-def _lines(voice: Voice, text: str) -> str:
+def in_lines(voice: Voice, text: str) -> str:
     """Return a text of sentences and tables, line by line in a language, each as far from the edge as it was."""
     if voice.language == "en":
         return text
