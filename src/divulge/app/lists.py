@@ -7,6 +7,7 @@ from typing import Any
 
 from divulge.app.guard import Refused
 from divulge.app.sessions import Session
+from divulge.app.uploads import kept
 from divulge.releasing.planning.listed import bought, read_values, taken
 
 ENDINGS = (".json", ".csv", ".txt")
@@ -34,8 +35,6 @@ async def uploaded(session: Session, file: Any, column: str, most: int) -> dict[
 
     What the list was paid with is `bought`; `taken` whether it is of a codebook whose list was taken from its table.
     """
-    from divulge.app.steps.data import kept
-
     if not getattr(file, "filename", ""):
         return None
     if not str(file.filename).lower().endswith(ENDINGS) or (file.size or 0) > MOST_BYTES:

@@ -4,7 +4,7 @@ from typing import Any
 
 from divulge.app import work
 from divulge.app.guard import Refused
-from divulge.app.steps.data import kept
+from divulge.app.uploads import kept
 
 
 def show(pages: Any, request: Any) -> Any:

@@ -10,12 +10,12 @@ from divulge.app import figures, lists, work
 from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.jobs import PATIENCE
 from divulge.app.sessions import Session
+from divulge.app.uploads import kept
 from divulge.errors import DivulgeError
 from divulge.files.formats import TABLES, endings
 from divulge.files.settings import Settings
 from divulge.files.tables.layout import Layout
 from divulge.files.tables.table import open_table
-from divulge.model.shown import printable
 from divulge.releasing.persons import repeated
 from divulge.releasing.planning.listed import OTHER
 from divulge.releasing.request import MOST_ROWS
@@ -48,20 +48,6 @@ def _begin(session: Session, path: Path, name: str, options: dict[str, Any]) -> 
         "options": options,
         "into": str(session.folder / f"{secrets.token_hex(4)}.parquet"),
     }
-
-
-async def kept(session: Session, file: Any) -> Path:
-    """Keep an uploaded file in a new folder of the session, under its own name."""
-    given = printable(str(file.filename).replace("\\", "/").rpartition("/")[2])
-    name = given.encode()[-120:].decode(errors="ignore").lstrip(".") or "table"  # its end tells the format
-    if not session.has_room(file.size or 0):
-        raise Refused(413, "The app keeps too many files for another one. Start over in visits that are done.")
-    path = session.folder / secrets.token_hex(4) / name
-    path.parent.mkdir(mode=0o700)
-    with path.open("xb") as out:
-        while piece := await file.read(1 << 20):
-            out.write(piece)
-    return path
 
 
 def _ingest(session: Session) -> Any:

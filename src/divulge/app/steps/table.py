@@ -11,7 +11,7 @@ from divulge.app.guard import MOST_FIELDS, Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.steps import aim
-from divulge.app.steps.data import kept
+from divulge.app.uploads import kept
 from divulge.app.words import filled
 from divulge.reporting.statements.voice import Voice
 
