@@ -1,6 +1,7 @@
 """Fill the pages on guarantees, theorems and privacy loss from tables of kinds, theorems, subjects and questions."""
 
 import re
+from functools import partial
 from typing import Any
 
 from divulge.dp.knowledge import QUESTIONS, TITLES
@@ -53,10 +54,16 @@ def _row(theorem: Theorem) -> tuple[str, ...]:
     return name, f"{given} → `{theorem.implies.kind}`", _read(theorem.formula), _read(needs), tight
 
 
-def theorems() -> str:
-    """Return the tables of theorems, one a family."""
+LOSSES = "Pure differential privacy"
+"""The first family of theorems about the privacy loss: these, and those after it, are on a page of their own."""
+
+
+def theorems(*, losses: bool = False) -> str:
+    """Return the tables of theorems, one a family: those about information, tables and distances, or about losses."""
     head = ("theorem", "from → follows", "bound", "knowing", "tight")
-    return "\n\n".join(f"### {title}\n\n{_table(head, *map(_row, rows))}" for title, rows in FAMILIES.items())
+    first = list(FAMILIES).index(LOSSES)
+    shown = list(FAMILIES.items())[first:] if losses else list(FAMILIES.items())[:first]
+    return "\n\n".join(f"## {title}\n\n{_table(head, *map(_row, rows))}" for title, rows in shown)
 
 
 ANSWERS = {
@@ -76,8 +83,8 @@ def subjects() -> str:
     return _table(*rows)
 
 
-PARTS = {"kinds": kinds, "theorems": theorems, "subjects": subjects}
-PAGES = {"guarantees.md", "theorems.md", "privacy-loss.md"}
+PARTS = {"kinds": kinds, "theorems": theorems, "loss_theorems": partial(theorems, losses=True), "subjects": subjects}
+PAGES = {"guarantees.md", "theorems.md", "theorems-dp.md", "privacy-loss.md"}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

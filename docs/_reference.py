@@ -28,7 +28,14 @@ PARTS: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
         "promises": ("guarantees", ("guarantees", "dp")),
         "designs": ("design and noise", ("designing", "noise")),
         "tables": ("tables, and what correlates", ("tables", "networks")),
-        "releases": ("releases", ("releasing",)),
+        "releases": (
+            "releases",
+            tuple(f"releasing.{name}" for name in ("release", "request", "preview", "noisy_places")),
+        ),
+        "records": (
+            "estimates and records",
+            tuple(f"releasing.{name}" for name in ("estimating", "records", "output")),
+        ),
         "statistics": ("statistics, audits and reports", ("publishing", "auditing", "reporting")),
     },
     "dp": {
