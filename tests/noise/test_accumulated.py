@@ -49,6 +49,9 @@ def test_one_call_is_as_many() -> None:
     assert np.isnan(below[1, 0])
     assert below[0, 0] == below[1, 2] == pytest.approx(float(cdf_of(noise)(0.3)), abs=1e-15)
     assert below[0, 2] + above[0, 2] == pytest.approx(1.0, abs=1e-13)
+    for moved in (stats.norminvgauss(1, 0.5, loc=1e9), stats.norminvgauss(1, 0.5, 0.0, 1e200)):
+        assert cdf_of(moved)(np.inf) == pytest.approx(1.0, abs=1e-13)
+        assert sf_of(moved)(moved.ppf(0.5)) == pytest.approx(0.5, abs=1e-6)
     assert cdf_of(stats.logistic(0.0))(0.0) == 0.5  # scipy's own
 
 

@@ -49,13 +49,15 @@ def _slow(distribution: Any) -> bool:
 
 def _accumulated(distribution: Any, above: bool, z: Any) -> np.ndarray:
     """Return the integral of the density up to z, or from z on: integrals between all z, added up from that end."""
-    z = np.asarray(z, dtype=np.float64)
-    center, width = float(distribution.mean()), float(distribution.std())
+    shapes, loc, scale = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
+    standard = distribution.dist(*shapes)
+    z = (np.asarray(z, dtype=np.float64) - loc) / scale
+    center, width = float(standard.mean()), float(standard.std())
     first, last = center - _MARKS[-1] * width, center + _MARKS[-1] * width
     inside = np.clip(z, first, last)  # NaN stays
     marks = np.concatenate([center - _MARKS * width, [center], center + _MARKS * width])
     edges = np.unique(np.concatenate([inside[np.isfinite(inside)], marks]))
-    mass = integrals(lambda x, row: distribution.pdf(x), np.column_stack([edges[:-1], edges[1:]]))[0]
+    mass = integrals(lambda x, row: standard.pdf(x), np.column_stack([edges[:-1], edges[1:]]))[0]
     total = np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]]) if above else np.concatenate([[0.0], np.cumsum(mass)])
     found = np.minimum(total[np.minimum(np.searchsorted(edges, inside), len(edges) - 1)], 1.0)
     return np.where(np.isnan(z), np.nan, found)
