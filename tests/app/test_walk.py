@@ -125,6 +125,7 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
     )
     page.reload()
     assert "20 in 100" in page.locator("#meaning strong").inner_text()  # a reload keeps it
+    page.wait_for_selector("#sum [role=status]", state="detached")
     seen.looks_right("aim")
     picture(page, f"{shown}-aim")
     page.get_by_role("button", name="Next: how").click()

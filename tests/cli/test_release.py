@@ -155,6 +155,15 @@ def test_a_bar_moves_on_a_terminal_and_goes_away(tmp_path: Path) -> None:
     assert shown.endswith(wipes), "the bar is gone"
 
 
+def test_work_without_steps_is_shown_on_a_terminal_too(tmp_path: Path) -> None:
+    listed = tmp_path / "releases.json"
+    listed.write_text('[{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1}]')
+    code, shown = _shown_on_a_terminal([sys.executable, "-m", "divulge", "account", str(listed)])
+    assert code == 0
+    assert b"adding up releases" in shown
+    assert shown.endswith(b"\x1b[2K"), "it is gone at the end"
+
+
 def test_releases_load_no_library_that_takes_longer_than_they_do(tmp_path: Path) -> None:
     """Importing pandas, scipy.stats, scikit-learn or matplotlib takes longer than the release of fifty values."""
     source = tmp_path / "fifty.csv"

@@ -15,7 +15,7 @@ FACTORS = (0.99, 0.9, 0.5)
 ELSEWHERE = ("zCDP with rho 0 is pure DP", "a small distance is approximate DP with epsilon 0")
 """Rows whose bound is 0 or a promise itself: `test_dp_theorems` has a test for each."""
 
-PAGE = Path(__file__).parents[2] / "docs" / "guarantees.md"
+PAGE = Path(__file__).parents[2] / "docs" / "theorems-dp.md"
 
 
 def told() -> dict[str, tuple[float, ...]]:

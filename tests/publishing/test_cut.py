@@ -8,7 +8,11 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.publishing import publication
+from divulge.publishing.noising.estimates import drawn
+from divulge.publishing.preparing import ready
+from divulge.publishing.publication import finished
+from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 
 SALARIES = pa.table({"salary": [-3, 0, 10, 90, 91, 200, None, 50], "who": list("aabbccdd")})
 HOW: dict[str, Any] = {"guarantee": "dp=1e6", "tell_cut": True}
@@ -32,13 +36,13 @@ def test_its_noise_is_paid_for_and_holds_the_number(tmp_path: Path) -> None:
     assert next(1 / one["scale"] for one in done.queries if one["kind"] == "cut") == pytest.approx(shares["cut"])
     assert dv.results.Published.read(tmp_path / "t.receipt.json").guarantees == done.guarantees
     assert any("How many lie beyond is published" in line for line in done.told)
-    made = publication.ready(publication.task(publication.Publish(
+    made = ready(task(Publish(
         statistics=asked, guarantee="dp=1", tell_cut=True, per_row=True, level=0.8)), SALARIES, "local")  # fmt: skip
     place = next(i for i, query in enumerate(made.plan.queries) if query.kind == "cut")
     totals = [np.full(query.shape, 3) for query in made.plan.queries]
     held = 0
     for _ in range(400):
-        last = publication.finished(made, publication.drawn(made.plan.queries, made.noise.noises, totals, 0.8), 8)[-1]
+        last = finished(made, drawn(made.plan.queries, made.noise.noises, totals, 0.8), 8)[-1]
         held += bool(np.all((last.low <= 3) & (last.high >= 3)))
     assert held >= 400 * 0.8
     assert place == len(made.plan.queries) - 1

@@ -9,11 +9,14 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.publishing import publication
+from divulge.publishing import preparing
 from divulge.publishing.counting.unknown import Threshold
 from divulge.publishing.noising.composed import adp_epsilon
+from divulge.publishing.preparing import ready, resolved
 from divulge.publishing.published import _checksum
 from divulge.publishing.queries import Unit
+from divulge.publishing.request import Publish
+from divulge.publishing.task import task
 
 TOWNS = pa.table({"town": ["A"] * 900 + ["B"] * 600 + ["rare", None], "age": [20] * 900 + [50] * 602})
 ASKED = [dv.Quantiles("age", (0, 90), "town", probabilities=("0.5",), step=10), dv.Mean("age", (0, 90), "town")]
@@ -38,13 +41,13 @@ def test_names_and_statistics_add_up_to_what_was_asked(person: str | None) -> No
     table = TOWNS.append_column("sex", pa.array(["f", "m"] * 751)).append_column("who", pa.array(map(str, range(1502))))
     asked = [dv.Mean("age", (0, 90), by=("town", "sex"))]
     whose = {"per_row": True} if person is None else {"person": person, "rows_per_person": 2}
-    made = publication.task(publication.Publish(statistics=asked, guarantee="adp=4:1e-6", **whose))
-    ready = publication.resolved(publication.ready(made, table, "local"))
-    assert [name for name, _ in ready.names] == ["town", "sex"]
+    made = task(Publish(statistics=asked, guarantee="adp=4:1e-6", **whose))
+    found = resolved(ready(made, table, "local"))
+    assert [name for name, _ in found.names] == ["town", "sex"]
     unit = Unit(person, 2 if person else 1)
-    kept = [Threshold.of(one.scale, one.least, unit) for _, one in ready.names]
+    kept = [Threshold.of(one.scale, one.least, unit) for _, one in found.names]
     delta = Fraction(1e-6) - sum(Fraction(one.delta) for one in kept)
-    rest = adp_epsilon(ready.plan.queries, ready.noise.noises, unit, float(delta))
+    rest = adp_epsilon(found.plan.queries, found.noise.noises, unit, float(delta))
     assert 3.99 < sum(one.epsilon for one in kept) + rest <= 4.0
     assert float(delta) >= 5e-7
 
@@ -82,7 +85,7 @@ def test_what_naming_costs_is_recorded_before_anything_is_drawn(
     def broken(*_: Any) -> None:
         raise RuntimeError("drawn")
 
-    monkeypatch.setattr(publication, "named", broken)
+    monkeypatch.setattr(preparing, "named", broken)
     with pytest.raises(RuntimeError, match="drawn"):
         dv.publish(TOWNS, ASKED, ledger=tmp_path / "l.sqlite", source_name="towns", **HOW)
     monkeypatch.undo()

@@ -372,6 +372,19 @@ def test_counts_can_be_made_non_negative_whole_and_consistent(people: Any) -> No
     assert len(found.told) == len(dv.publish(people, asked, guarantee="dp=0.3", values=VALUES, no_other=True).told) + 3
 
 
+@pytest.mark.parametrize(("asked", "neighbors", "said"), [(1, "added", 0), (1, "replaced", 1), (2, "added", 1)])
+def test_that_counts_were_moved_is_said_where_totals_can_disagree(
+    people: Any, asked: int, neighbors: Any, said: int
+) -> None:
+    """One table of people who come and go has no total that it could be moved to."""
+    counts = [dv.Count("race"), dv.Count("sex")][:asked]
+    how: dict[str, Any] = {"guarantee": "dp=0.3", "values": VALUES, "neighbors": neighbors, "per_row": True}
+    found = dv.publish(people, counts, **how, consistent=True)
+    assert sum("were moved" in line for line in found.told) == said
+    whole = [abs(row["value"] - round(row["value"])) < 1e-9 for row in found.statistics()]
+    assert said or all(whole)  # as the noise left them
+
+
 def test_consistent_counts_are_the_nearest(people: Any) -> None:
     """Held against the projection written as a quadratic program in cvxpy."""
     import cvxpy

@@ -238,3 +238,22 @@ def watched_rows() -> Generator[Callable[[int, int | None], None] | None]:
     ) as bar:
         task = bar.add_task("rows", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def busy(what: str) -> Generator[None]:
+    """Show on standard error, where that is a terminal, that work is under way and since when, until it ends.
+
+    For what has no steps that could be counted.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
+
+    with Progress(
+        SpinnerColumn(), "{task.description}", TimeElapsedColumn(), console=Console(stderr=True), transient=True
+    ) as shown:
+        shown.add_task(what, total=None)
+        yield

@@ -1,7 +1,7 @@
 """What may stand for a prior, a channel or a joint where one is asked for: all that `divulge.model.convert` takes."""
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from divulge.model.arraylike import Matrix, Probabilities
 from divulge.model.channel import Channel
@@ -12,10 +12,8 @@ from divulge.model.prior import Prior
 class Claim(Protocol):
     """A guarantee, as rooms below its class see one."""
 
-    @property
-    def kind(self) -> str:
-        """Its name on the command line."""
-        ...
+    kind: ClassVar[str]
+    """Its name on the command line."""
 
 
 class WithoutMatrix(Protocol):

@@ -137,7 +137,9 @@ def notes_of(
     said += [Note("note_share")] if any(isinstance(one, Proportion) for one in plan.statistics) else []
     if any(_can_be_blank(one) for one in plan.statistics):
         said.append(Note("note_blank"))
-    said += [Note(f"note_{name}") for name in ("non_negative", "consistent", "whole") if getattr(asked, name)]
+    moved = {"non_negative": asked.non_negative, "consistent": asked.consistent and _can_disagree(asked, plan),
+             "whole": asked.whole}  # fmt: skip
+    said += [Note(f"note_{name}") for name, true in moved.items() if true]
     said += [Note("note_independent")] if asked.others == "independent" else []
     return tuple(said)
 
@@ -147,6 +149,11 @@ def _can_be_blank(one: Statistic) -> bool:
     return not isinstance(one, (Count, Cut, Numbers, People, Sum)) and not (
         isinstance(one, Quantiles) and not one.intervals
     )
+
+
+def _can_disagree(asked: Any, plan: Plan) -> bool:
+    """Say whether there are two totals that noise can pull apart: those of two tables of counts, or a public one."""
+    return sum(isinstance(one, Count) for one in plan.statistics) > (0 if asked.unit.rows_known else 1)
 
 
 def _missing(asked: Any, plan: Plan) -> bool:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import ForceOption, JsonOption, UnitOption, draw, emit, print_table
+from divulge.cli.common import ForceOption, JsonOption, UnitOption, busy, draw, emit, print_table
 from divulge.errors import number_of
 from divulge.model.shown import promised, reached
 
@@ -46,7 +46,8 @@ def command(
     if plot is not None:
         refuse_taken(plot, force)
     composed = from_records(read_records(releases), read_channel, tolerance)
-    found = summary(composed, delta, epsilon, ORDERS, unit)
+    with busy("adding up releases"):
+        found = summary(composed, delta, epsilon, ORDERS, unit)
     if plot is not None:
         draw(composed, plot, force=force)
     if as_json:

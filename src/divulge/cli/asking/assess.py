@@ -8,6 +8,7 @@ from divulge.cli.common import (
     TABLE_HELP,
     EngineOption,
     JsonOption,
+    busy,
     emit,
     lower,
     note,
@@ -62,11 +63,12 @@ def command(
     import divulge as dv
 
     people: Any = int(population) if population is not None and population.isdecimal() else population
-    found = dv.assess(
-        table, None if known is None else names_between_commas(known, "--known"),
-        None if secret is None else names_between_commas(secret, "--secret"),
-        hierarchies=columns_and_files(hierarchy or []), population=people, confidence=confidence, engine=engine,
-    )  # fmt: skip
+    with busy("assessing the table"):
+        found = dv.assess(
+            table, None if known is None else names_between_commas(known, "--known"),
+            None if secret is None else names_between_commas(secret, "--secret"),
+            hierarchies=columns_and_files(hierarchy or []), population=people, confidence=confidence, engine=engine,
+        )  # fmt: skip
     verdicts = found.verdicts(claim) if claim else ()
     told = found.to_dict()
     if others is not None:

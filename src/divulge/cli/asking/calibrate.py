@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, print_table
+from divulge.cli.common import JsonOption, UnitOption, busy, emit, print_table
 from divulge.errors import DivulgeError
 from divulge.model.shown import promised
 
@@ -67,11 +67,12 @@ def command(
     if noise is not None and rate is not None and count is not None:
         raise DivulgeError.of("--rate", "be absent where --noise and --count are given", "it", f"{rate:g}")
     asked = goal_of(goal) or parse(goal).read_in(unit)
-    found = calibrate(
-        family if noise is None else with_noise(family, noise, sensitivity), asked,
-        1 if count is None and noise is None else count, rate,
-        beside=others, sensitivity=sensitivity, base_rate=base_rate, people=people,
-    )  # fmt: skip
+    with busy("looking for what just keeps the goal"):
+        found = calibrate(
+            family if noise is None else with_noise(family, noise, sensitivity), asked,
+            1 if count is None and noise is None else count, rate,
+            beside=others, sensitivity=sensitivity, base_rate=base_rate, people=people,
+        )  # fmt: skip
     if as_json:
         emit(found.to_dict(unit))
         return

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, lower, say, upper
+from divulge.cli.common import JsonOption, UnitOption, busy, emit, lower, say, upper
 from divulge.cli.correlated import (
     ForceOption,
     LanguageOption,
@@ -72,7 +72,8 @@ def command(
         table = chain.over_time()
         answer, text = {"unit": unit, "steps": [_scaled(row, per) for row in table.to_dict()]}, repr(table)
     elif outputs is None:
-        worst = {side: chain.worst(parsed(chain, str(secret)), side) for side in ("pml", "pmc")}
+        with busy("looking for the worst outputs"):
+            worst = {side: chain.worst(parsed(chain, str(secret)), side) for side in ("pml", "pmc")}
         answer, text = worst_record(worst, str(secret), unit), worst_text(worst, unit)
     else:
         answer, text = _seen(chain, "0" if secret is None else secret, outputs.split(","), unit)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, say
+from divulge.cli.common import JsonOption, PriorOption, UnitOption, busy, emit, say
 from divulge.files import read_channel, read_prior
 from divulge.files.formats import CHANNEL
 from divulge.files.opening import name_of
@@ -29,7 +29,9 @@ def command(
     from divulge.adversaries.orders.comparison import compare
 
     first, second = read_channel(a), read_channel(b)
-    comparison = compare(first, second, read_prior(prior, first) if prior is not None else None, unit=unit)
+    known = None if prior is None else read_prior(prior, first)
+    with busy("comparing"):
+        comparison = compare(first, second, known, unit=unit)
     if as_json:
         emit({"A": name_of(a), "B": name_of(b), **comparison.to_dict()})
     else:

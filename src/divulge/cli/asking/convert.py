@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, emit, say
+from divulge.cli.common import JsonOption, PriorOption, UnitOption, busy, emit, say
 from divulge.cli.distance import DistanceOption, metric_of
 from divulge.files import read_prior
 
@@ -52,7 +52,8 @@ def command(
     if metric is not None:
         asked = [(kind, index | ({"metric": metric} if "metric" in kind.index else {})) for kind, index in asked]
     context = Context.of(known, p_min, n, uniform, general)
-    found = consequences([g.read_in(unit) for g in written], asked, context, unit=unit)
+    with busy("looking for what follows"):
+        found = consequences([g.read_in(unit) for g in written], asked, context, unit=unit)
     implied = [g for g in found if isinstance(g, Guarantee)]
     unknown = {g.kind.kind: g.reason for g in found if not isinstance(g, Guarantee)}
     if as_json:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, emit, say, upper
+from divulge.cli.common import JsonOption, UnitOption, busy, emit, say, upper
 from divulge.cli.correlated import (
     ForceOption,
     LanguageOption,
@@ -63,7 +63,8 @@ def command(
             f"  {name}: {upper(level, 6)}" for name, level in worsts.items()
         )
     elif outputs is None:
-        worst = {side: network.worst(_secret(secret), side) for side in ("pml", "pmc")}
+        with busy("looking for the worst outputs"):
+            worst = {side: network.worst(_secret(secret), side) for side in ("pml", "pmc")}
         answer, text = worst_record(worst, secret, unit), worst_text(worst, unit)
     else:
         answer, text = _seen(network, secret, outputs, unit)

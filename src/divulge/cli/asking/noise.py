@@ -5,7 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import ForceOption, JsonOption, UnitOption, draw, emit, lower, number, print_table, say, upper
+from divulge.cli.common import (
+    ForceOption,
+    JsonOption,
+    UnitOption,
+    busy,
+    draw,
+    emit,
+    lower,
+    number,
+    print_table,
+    say,
+    upper,
+)
 from divulge.errors import DivulgeError
 
 _KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or discrete-gaussian"
@@ -47,21 +59,17 @@ def command(
     from divulge.noise.mechanism import NoiseMechanism
 
     given = {"scale": scale, "df": df, "sensitivity": sensitivity, "gamma": gamma, "step": step}
-    parameters = {name: value for name, value in given.items() if value is not None}
+    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     bounds = _numbers(clip, "--clip") if clip else None
     if bounds is not None and len(bounds) != 2:
         raise DivulgeError.of("--clip", "be two numbers LOW,HIGH", "it", repr(clip))
     if plot is not None:
         refuse_taken(plot, force)
     distribution = _secret(secret)
-    mechanism = NoiseMechanism(
-        kind,
-        distribution,
-        records=records,
-        clip=None if bounds is None else (bounds[0], bounds[1]),
-        **parameters,
-    )
-    found = mechanism.to_dict(_numbers(at, "--at"), _numbers(epsilon, "--epsilon"), unit)
+    clipped = None if bounds is None else (bounds[0], bounds[1])
+    with busy("measuring the noise"):
+        mechanism = NoiseMechanism(kind, distribution, records=records, clip=clipped, **parameters)
+        found = mechanism.to_dict(_numbers(at, "--at"), _numbers(epsilon, "--epsilon"), unit)
     if plot is not None:
         draw(mechanism, plot, force=force, private=not isinstance(distribution, str), unit=unit)
     if as_json:

@@ -1,8 +1,5 @@
 """`divulge report`: what a release reveals, for people: one page, or text."""
 
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +12,7 @@ from divulge.cli.common import (
     OptionalChannel,
     PriorOption,
     UnitOption,
+    busy,
     counted,
     emit,
     note,
@@ -117,7 +115,7 @@ def command(
     if prior is not None:
         asked |= {"prior": read_prior(prior, known)}
         asked |= {"prior_source": "all equally likely" if prior == "uniform" else f"from {name_of(prior)}"}
-    with _busy():
+    with busy("working out what it reveals"):
         found = dv.report(
             subject,
             column=tuple(column) if column else None,
@@ -161,15 +159,3 @@ def _tell_statement(found: Any, out: Path | None, force: bool, unit: Any, as_jso
             emit(found if isinstance(found, dict) else found.to_dict(unit))
     elif out is None:
         say(said.text())
-
-
-@contextmanager
-def _busy() -> Generator[None]:
-    """Show on a terminal, from the start, that work is under way."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("working out what it reveals ..."):
-        yield

@@ -153,7 +153,8 @@ def _adjacent(tight: np.ndarray, a: int, others: np.ndarray, n: int) -> list[int
     common = tight[others] & tight[a]
     likely = common.sum(axis=1) >= n - 2
     others, common = others[likely], common[likely]
-    on = tight.astype(np.float32) @ common.T.astype(np.float32)
+    with np.errstate(invalid="ignore"):  # small products in single precision have raised the flag for zeros and ones
+        on = tight.astype(np.float32) @ common.T.astype(np.float32)
     return others[(on == common.sum(axis=1)).sum(axis=0) == 2].tolist()
 
 

@@ -9,6 +9,7 @@ from divulge.adversaries.worst import PriorSequence, worst_average, worst_functi
 from divulge.guarantees import kinds as k
 from divulge.guarantees.deciding.levels import Witness
 from divulge.guarantees.guarantee import Guarantee, Verdict
+from divulge.measures.pointwise.density import lift_capacity
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.ties import first_largest
@@ -33,7 +34,7 @@ def _either(joint: Joint, witness: Witness) -> Attack:
 
 def _mistaken(channel: Channel, witness: Witness) -> Attack:
     """Return one who was almost sure of the secret that makes the outcome least likely."""
-    priors = PriorSequence(channel, witness.outcome, witness.other, witness.secret, None)
+    priors = PriorSequence(channel, witness.outcome, witness.other, witness.secret, lift_capacity(channel))
     return priors.witness(_SURE)
 
 
