@@ -56,6 +56,6 @@ def _line(step: Any, labels: Labels | None) -> Metric:
                               "give a matrix of distances, or grid:WxH:STEP.")  # fmt: skip
     if isinstance(labels, range):
         return Metric.line(len(labels), step)
-    found = Metric.line(list(labels), step)
     named: Any = labels
+    found = Metric.line(list(named), step)
     return Metric.of(found.matrix, named, unit=found.unit) if any(isinstance(x, str) for x in labels) else found

@@ -9,11 +9,20 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 
 
-class Claim(Protocol):
-    """A guarantee, as rooms below its class see one."""
+class OfAClass(Protocol):
+    """A guarantee of any kind, as rooms below its class see one."""
 
     kind: ClassVar[str]
     """Its name on the command line."""
+
+
+class OfAKind(Protocol):
+    """A guarantee of one kind."""
+
+    @property
+    def kind(self) -> str:
+        """Its name on the command line."""
+        ...
 
 
 class WithoutMatrix(Protocol):
@@ -41,6 +50,8 @@ class NoiseOnNumbers(Protocol):
         ...
 
 
+Claim: TypeAlias = OfAClass | OfAKind
+"""A guarantee: the classes of kinds give the name that their own class declares."""
 PriorLike: TypeAlias = Prior | Probabilities
 """A Prior, its numbers, a mapping from secret to probability, or a table of two columns."""
 ChannelLike: TypeAlias = Channel | Joint | Matrix | WithoutMatrix | NoiseOnNumbers

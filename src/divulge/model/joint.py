@@ -9,7 +9,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.late import Kept
-from divulge.model.arraylike import Matrix, Probabilities
+from divulge.model.arraylike import Matrix, Number, Probabilities
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, short_floats
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
@@ -74,7 +74,7 @@ class Joint(Tabled):
     @classmethod
     def from_counts(
         cls,
-        table: Matrix,
+        table: Matrix | Mapping[Any, Number],
         secrets: Iterable[Hashable] | None = None,
         outcomes: Iterable[Hashable] | None = None,
     ) -> "Joint":

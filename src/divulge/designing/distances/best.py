@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def best_about_distances(
         raise DivulgeError.of("metric", f"have at most {_MOST_PLACES} places for a design", "it", str(len(metric)),
                               "named mechanisms, such as planar_geometric with remap, have no such limit.")  # fmt: skip
     goal = _score(utility, metric)
-    square = callable(goal.of) or np.shape(goal.of) == (len(prior), len(prior))
+    square = callable(goal.of) or np.shape(cast(Any, goal.of)) == (len(prior), len(prior))
     scores, outcomes = goal.table(prior.secrets, prior.secrets if square else None)
     if not np.isfinite(scores).all() or goal.worst:
         raise DivulgeError.of("utility", "be a finite score on average, under metric privacy", "it", goal.name)

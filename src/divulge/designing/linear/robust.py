@@ -269,7 +269,7 @@ def _distinct(rows: list[np.ndarray]) -> np.ndarray:
     return np.unique(np.array([np.asarray(row, dtype=np.float64) for row in rows]).round(15), axis=0)
 
 
-MEASURED: dict[str, Callable[[PriorSet, Channel], tuple[float, ...]]] = {
+MEASURED: dict[str, Callable[[PriorSet, Channel], tuple[float | Fraction, ...]]] = {
     "pml": lambda s, c: (s.pml(c).max(),),
     "pmc": lambda s, c: (s.pmc(c).max(),),
     "lip": lambda s, c: (s.lip(c),),

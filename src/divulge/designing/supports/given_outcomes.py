@@ -78,7 +78,7 @@ def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effor
             break
     assert best is not None
     scores = np.where(task.allowed, task.utility.slopes(task.floats, best), -np.inf)
-    score = Score(None, name=task.utility.name)
+    score = Score(scores, name=task.utility.name)
     found = scored(task.p, task.limits, score, scores, names, bits, Effort(), "linear-program")
     return replace(found, unrounded=task.utility.of(task.floats, best))
 

@@ -70,4 +70,4 @@ def float_mutual_information(joint: Joint, logs: np.ndarray) -> float:
     difference = float(joint.prior.floats.dot(logs)) - free
     if difference > _SMALL and difference > _CANCELLED * -free:
         return difference
-    return f_information(joint, "kl")
+    return float(f_information(joint, "kl"))

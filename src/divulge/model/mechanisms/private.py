@@ -123,7 +123,7 @@ def geometric_rows(n: int, a: Any) -> np.ndarray:
 
 
 def exponential(
-    scores: Matrix,
+    scores: Matrix | Metric,
     epsilon: float | None = None,
     *,
     ratio: Number | None = None,
