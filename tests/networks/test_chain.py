@@ -255,6 +255,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dv.Chain([0.5, 0.5], dv.Channel(STAY, ["a", "b"], ["a", "b"]), dv.Channel(TRUTH, ["a", "c"]), 2),
         "`release` must have the same labels as the states; 'b' is missing",
     ),
+    "moves to other states": (
+        lambda: dv.Chain(["1/2", "1/2"], dv.Channel(TRUTH, ["a", "b"], ["a", "c"]), dv.Channel(TRUTH, ["a", "b"]), 3),
+        "a row without a column is 'b'",
+    ),
     "an unknown step": (lambda: two(3).worst(3), "a step from 0 to 2"),
     "an unknown side": (lambda: two(3).worst(0, "up"), "one of pml, pmc, ldp"),
     "an unknown outcome": (lambda: two(3).pml(0, [0, 2, 0]), r"outputs\[1\]"),

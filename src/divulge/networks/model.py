@@ -295,6 +295,9 @@ def _move(matrix: Any, prior: Prior) -> np.ndarray:
     channel = _matching(channel, prior, "transition")
     outcomes = channel.outcomes
     if outcomes != prior.secrets and not isinstance(outcomes, range):
+        if missing := [state for state in prior.secrets if state not in outcomes]:
+            raise DivulgeError.of("transition", "lead to the states that its rows are from", "a row without a column",
+                                  repr(missing[0]), f"the first column is {outcomes[0]!r}.")  # fmt: skip
         order = [position(outcomes, state, "transition") for state in prior.secrets]
         return np.asarray(channel.matrix)[:, order]
     return np.asarray(channel.matrix)
