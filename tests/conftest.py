@@ -27,8 +27,8 @@ exec "{java}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@"
 collect_ignore = ["typed.py"]
 """A script that a type checker reads, with what it must refuse: it is not run."""
 
-SHARED = ("spark", "built", "address", "browser", "kernel", "both")
-"""Fixtures that take long to make: Spark, the site, the app, a browser, the Python of notebooks, compiled loops."""
+SHARED = ("spark", "built", "address", "browser", "kernel", "both", "reports")
+"""What takes long to make: Spark, the site, the app, a browser, the Python of notebooks, compiled loops, reports."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups; after it they would mean nothing

@@ -87,7 +87,7 @@ def test_outcomes_that_hardly_ever_occur(channel: Any, gains: Any, supremum: flo
 
 
 @pytest.mark.thin
-@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-200, 1e200])
+@pytest.mark.parametrize("scale", [1e-9, 1e-200, 1e200])
 @pytest.mark.parametrize("case", ["average", "max"])
 def test_the_unit_of_gains_does_not_matter(case: Any, scale: float) -> None:
     rng = np.random.default_rng(4)

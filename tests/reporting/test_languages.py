@@ -29,7 +29,7 @@ def _receipt(folder: Path, **options: Any) -> dv.Receipt:
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Report, Report]]:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Report, Report]]:
     """The same reports in English and German."""
     folder = tmp_path_factory.mktemp("reports")
     noisy = _receipt(folder, guarantee="ldp=1", prior="noisy=0.3")
@@ -99,8 +99,8 @@ CLAIM = re.compile(r"\b[a-z-]+=[\d.:]+|`[^`]*`|--\w+|[0-9a-f]{16,}")
 
 
 @pytest.mark.parametrize("what", ["a receipt", "a noisy prior", "zeros", "many values", "rows", "nothing"])
-def test_no_english_is_left_and_numbers_have_commas(what: str, pairs: dict[str, tuple[Report, Report]]) -> None:
-    english, german = pairs[what]
+def test_no_english_is_left_and_numbers_have_commas(what: str, reports: dict[str, tuple[Report, Report]]) -> None:
+    english, german = reports[what]
     cited = set(sources(german))
     labels = {str(x) for x in (*english.joint.secrets, *english.joint.outcomes)} | {"table", "o.csv", "x", "z"}
     said, told = of(english), [text for text in of(german) if text not in cited]
@@ -114,9 +114,9 @@ def test_no_english_is_left_and_numbers_have_commas(what: str, pairs: dict[str, 
         assert not re.search(r"\d,\d{3},", plain), text
 
 
-def test_both_languages_have_the_same_numbers(pairs: dict[str, tuple[Report, Report]]) -> None:
+def test_both_languages_have_the_same_numbers(reports: dict[str, tuple[Report, Report]]) -> None:
     """Of tables, cell by cell: a comma is where a point was."""
-    for english, german in pairs.values():
+    for english, german in reports.values():
         tables = [[block for section in contents(one) for block in section.blocks if isinstance(block, Rows)]
                   for one in (english, german)]  # fmt: skip
         for left, right in zip(*tables, strict=True):
