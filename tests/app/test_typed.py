@@ -32,7 +32,7 @@ def test_every_field_is_there_again_after_an_error(address: str, tmp_path: Path)
         page.locator("input[name=other]").fill("the rest")
         page.get_by_role("button", name="See what the others say about it").click()
         page.get_by_text("from 2 to 1,000").wait_for()
-        page.wait_for_load_state()
+        page.wait_for_function("sessionStorage.getItem('failed') === '1'")
         page.get_by_role("link", name="Back to the page").click()
         expect(page.locator("textarea")).to_have_value("only one")
         assert page.locator("input[name=other]").input_value() == "the rest"
@@ -48,7 +48,7 @@ def test_every_field_is_there_again_after_an_error(address: str, tmp_path: Path)
         page.locator("input[name=whose][value=row]").check()
         page.get_by_role("button", name="See how far off").click()
         page.get_by_text("Give the region in degrees").wait_for()
-        page.wait_for_load_state()  # its script keeps that this page is a message
+        page.wait_for_function("sessionStorage.getItem('failed') === '1'")  # its script ran
         page.go_back()
         expect(page.locator("input[name=west]")).to_have_value("here")
         for name, text in typed.items():
