@@ -95,7 +95,7 @@ def normalized_information(joint: JointLike, unit: Unit = "nats") -> float:
         """
 
 @case("normalized_information")
-def share(rng: np.random.Generator) -> None:
+def normalized_share(rng: np.random.Generator) -> None:
     d = drawn(rng)
     told = mp.fsum(
         p * c * log(c / d.q[y]) for p, row in zip(d.p, d.c, strict=True) for y, c in enumerate(row) if p * c > 0
@@ -134,8 +134,7 @@ THEOREM = (
         "1 / p",
         lambda c, a: 1 / c.p,
         needs=("p_min",),
-        tight="no",
-        remark="no gain grows by more than of a secret that is told; of randomized response by much less",
+        remark="of a uniform secret that is published",
     ),
 """,
         after="AVERAGE: tuple[Theorem, ...] = (\n",
@@ -149,6 +148,11 @@ THEOREM = (
     ),
 """,
         after="    # (row, condition): (a mechanism, what is wrongly believed of its secret, thresholds of premises)\n",
+    ),
+    Edit(
+        "tests/guarantees/attaining.py",
+        '    "name of the row": lambda: _measured(dv.PML, WHOLE, {"p_min": "1/4"}),\n',
+        after="ATTAINED: dict[str, Callable[[], Case]] = {\n",
     ),
 )
 
