@@ -2,9 +2,12 @@
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import chi2, expon, gumbel_r, kstest, laplace
@@ -12,7 +15,7 @@ from scipy.stats import chi2, expon, gumbel_r, kstest, laplace
 import divulge as dv
 from divulge.dp.accounting.records import from_records
 from divulge.releasing.drawing.chance import Chance
-from divulge.releasing.drawing.selecting import Noisy, Uniform
+from divulge.releasing.drawing.selecting import Noisy, Uniform, Weights
 
 NOISE: dict[str, Any] = {"laplace": laplace, "exponential": expon, "gumbel": gumbel_r}
 
@@ -193,7 +196,7 @@ def test_exponential_noise_is_read_no_further_than_asked() -> None:
     draws = [Noisy.of(Fraction(0), Fraction(1), chance) for _ in range(DRAWS)]
     values = [one.whole + one.rest.at_least(64).whole / 2.0**one.rest.digits for one in draws]
     assert kstest(values, "expon").pvalue > 1e-6
-    assert kstest(values, "expon", args=(0, 1.15)).pvalue < 1e-6
+    assert kstest(values, "expon", args=(0, 1.3)).pvalue < 1e-6
     same = Uniform(chance, 5, 32), Uniform(chance, 5, 32)
     assert (same[0] < same[1]) != (same[1] < same[0])
     assert min(one.digits for one in same) > 32
@@ -201,8 +204,94 @@ def test_exponential_noise_is_read_no_further_than_asked() -> None:
 
 def test_what_is_no_value_is_refused() -> None:
     best, above_ = dv.dp.NoisyMax(1.0), dv.dp.SparseVector(1.0)
-    for values in ([], [1.0, math.nan], [math.inf], ["a"], [None], [True]):
+    wrong: list[Any] = [[], [1.0, math.nan], [math.inf], ["a"], [None], [True]]
+    for values in wrong:
         with pytest.raises(dv.DivulgeError, match="values"):
             best.draw(values)
     with pytest.raises(dv.DivulgeError, match="finite"):
         list(above_.draw([1.0], at=math.nan))
+
+
+class Given(Chance):
+    """Words that were written down before; what is read behind them is one word again and again."""
+
+    def __init__(self, words: list[int], behind: int = 0) -> None:
+        self.given, self.behind = words, behind
+
+    def words(self, count: int) -> np.ndarray:
+        taken, self.given = self.given[:count], self.given[count:]
+        return np.array(taken + [self.behind] * (count - len(taken)), dtype=np.uint64)
+
+
+WORD, ONES = 1 << 64, (1 << 64) - 1
+SCALES = [0.3, 2.0, 41.5]
+
+
+def shaken(weights: Weights, rng: np.random.Generator) -> Weights:
+    """The same weights, of which the doubles are off by far more than rounding."""
+    off = rng.choice([-0.9e-12, 0.9e-12], len(weights.doubles))
+    return replace(weights, doubles=np.maximum(weights.doubles * (1 + off) + off * 1e-289, 0.0))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_word_chooses_the_place_of_its_share(scale: float) -> None:
+    """The exponential mechanism: the words of a place are those between 2^64 times the sums of shares, by mpmath."""
+    rng = np.random.default_rng(3)
+    with mpmath.workdps(60):
+        for scores in ([0, 1, 3, 1], [5, 5, 5], [300, 0, 700], rng.integers(0, 60, 12).tolist(), [2000, 7, 2000]):
+            law = [mpmath.exp(-(score - min(scores)) / mpmath.mpf(scale)) for score in scores]
+            sums = list(accumulate(law))
+            weights = shaken(Weights.of_scores(np.array(scores), scale), rng)
+            for word, behind in [(0, 0), (ONES, ONES)] + [
+                (min(max(int(mpmath.floor(one / sums[-1] * WORD)) + more, 0), ONES), behind)
+                for one in sums
+                for more in (-1, 0, 1)
+                for behind in (0, ONES)
+            ]:
+                at = (word + mpmath.mpf(behind) / ONES) / WORD
+                expected = next(k for k, one in enumerate(sums) if at < one / sums[-1] or k == len(sums) - 1)
+                assert weights.exponential_mechanism(Given([word], behind)) == expected
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_word_keeps_a_place_or_not(scale: float) -> None:
+    """Permute and flip: a place is kept by the words below 2^64 times its weight, and is one of those kept."""
+    rng = np.random.default_rng(4)
+    with mpmath.workdps(60):
+        for score in (1, 2, 17, 40, 900):
+            line: Any = mpmath.exp(-score / mpmath.mpf(scale)) * WORD
+            for more, behind in [(-1, 0)] * (line > 1) + [(0, 0), (0, ONES), (1, 0)]:
+                word = int(mpmath.floor(line)) + more
+                # the best one is kept by any word; of two that are kept, words of 0 take the first, of ones the second
+                place = 1 if behind else 0
+                scores, words = np.full(2, 0), [ONES, ONES]
+                scores[place], words[place] = score, word
+                weights = shaken(Weights.of_scores(scores, scale), rng)
+                kept = word + mpmath.mpf(behind) / ONES < line
+                assert (weights.permute_and_flip(Given(words, behind)) == place) == kept
+
+
+def test_the_laws_of_a_choice_are_those_that_are_told() -> None:
+    """Against the definitions: weights over their sum, and a random order in which each is kept or not."""
+    scores, scale, draws = np.array([0, 2, 2, 5]), 1.5, 4000
+    weights, chance = Weights.of_scores(scores, scale), Chance()
+    p = np.exp(-scores / scale)
+    flipped = winners(-scores.astype(float), scale, "exponential")
+    assert flipped == pytest.approx([flip(p, y) for y in range(4)], abs=1e-6)
+    for draw, law, other in [
+        (weights.exponential_mechanism, p / p.sum(), flipped),
+        (weights.permute_and_flip, flipped, p / p.sum()),
+    ]:
+        seen: list[Any] = [draw(chance) for _ in range(draws)]
+        assert p_value(seen, dict(enumerate(law.tolist()))) > 1e-7
+        assert p_value(seen, dict(enumerate(other.tolist()))) < 1e-7
+
+
+def flip(p: np.ndarray, y: int) -> float:
+    """P(y) of permute and flip: kept, and first of those kept, which are as probable as each other."""
+    others = np.delete(p, y)
+    total = 0.0
+    for kept in range(1 << len(others)):
+        which = np.array([kept >> k & 1 for k in range(len(others))], dtype=bool)
+        total += p[y] * float(np.where(which, others, 1 - others).prod()) / (1 + int(which.sum()))
+    return total

@@ -14,6 +14,7 @@ from divulge.publishing.noising.families import FAMILIES, Laplace, Noise
 from divulge.publishing.noising.leakage import largest_loss
 from divulge.publishing.noising.noise import chosen, ranks_off
 from divulge.publishing.queries import Unit, plan_of
+from divulge.releasing.drawing.chance import Chance
 
 
 def law(found: np.ndarray, noise: Noise) -> np.ndarray:
@@ -48,7 +49,8 @@ def test_the_law_is_the_one_that_is_drawn(family: str) -> None:
     found = np.array([0, 1, 3, 1])
     p = law(found, noise)
     assert p.sum() == pytest.approx(1)
-    drawn = np.bincount([chosen(found, noise) for _ in range(8000)], minlength=4)
+    chance = Chance()
+    drawn = np.bincount([chosen(found, noise, chance) for _ in range(8000)], minlength=4)
     assert stats.chisquare(drawn, 8000 * p).pvalue > 1e-7
     assert stats.chisquare(drawn, 8000 * law(found, FAMILIES[family](1.5))).pvalue < 1e-7
 

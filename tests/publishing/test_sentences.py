@@ -14,6 +14,7 @@ import divulge as dv
 from divulge.publishing.noising.families import FAMILIES, Laplace, Noise
 from divulge.publishing.noising.margins import projected
 from divulge.publishing.noising.noise import chosen, each, half_width
+from divulge.releasing.drawing.chance import Chance
 from divulge.reporting.statements.statistics import reading, using
 from divulge.reporting.statements.voice import Voice, plain
 
@@ -76,7 +77,8 @@ def test_what_is_said_of_moved_counts_is_true_of_the_noise() -> None:
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
 def test_values_near_the_true_quantile_are_chosen_more_often(family: Any) -> None:
     scores, noise = np.array([3, 0, 1, 8]), FAMILIES[family](2.0)
-    times = np.bincount([chosen(scores, noise) for _ in range(few(4000))], minlength=4)
+    chance = Chance()
+    times = np.bincount([chosen(scores, noise, chance) for _ in range(few(4000))], minlength=4)
     by_score = times[np.argsort(scores)]
     assert (np.diff(by_score) < 0).all(), by_score
 

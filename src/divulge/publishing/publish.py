@@ -42,7 +42,7 @@ def publish(
     """Return statistics of a table with noise, intervals that hold together, and what they tell about one record.
 
     Counts and sums are exact whole numbers, to which OpenDP adds discrete Laplace or discrete Gaussian noise; quantiles
-    are chosen by its selection of noisy scores. The noise is the least of its family that keeps what is asked.
+    are chosen by noisy scores, drawn exactly too. The noise is the least of its family that keeps what is asked.
 
     Parameters
     ----------

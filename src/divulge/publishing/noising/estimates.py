@@ -26,6 +26,7 @@ from divulge.publishing.statistics import (
     Sum,
     Variance,
 )
+from divulge.releasing.drawing.chance import Chance
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,14 @@ def _choices(query: Query, noise: Noise, rows: np.ndarray, miss: float) -> np.nd
     above, below = query.only.numerator, query.only.denominator
     off = ranks_off(noise, query.candidates + 1, miss) + 1
     out = np.zeros((3, query.cells), dtype=np.int64)
-    last = query.candidates - 1
+    last, chance = query.candidates - 1, Chance()
     for cell in range(query.cells):
-        out[1, cell] = chosen(scores(rows[cell], above, below), noise)
+        out[1, cell] = chosen(scores(rows[cell], above, below), noise, chance)
         if query.draws == 1:
             out[0, cell], out[2, cell] = 0, last
             continue
-        low = max(chosen(scores(rows[cell], above, below, -off, "low"), noise) - 1, 0)
-        high = min(chosen(scores(rows[cell], above, below, off, "high"), noise), last)
+        low = max(chosen(scores(rows[cell], above, below, -off, "low"), noise, chance) - 1, 0)
+        high = min(chosen(scores(rows[cell], above, below, off, "high"), noise, chance), last)
         out[:, cell] = min(low, high), np.clip(out[1, cell], min(low, high), max(low, high)), max(low, high)
     return out
 

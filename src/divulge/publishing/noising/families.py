@@ -97,6 +97,7 @@ class Noise(ABC):
     ----------
     name : what options and receipts call the family
     bounded : whether the loss of a number is bounded at every outcome
+    choosing : the noise on scores of which the least is chosen, as `NoisyMax` names it
     power : the scale of the noise is the norm of a query over its share of the total to this power
     attains : the kinds of guarantee that the noise on counts attains, beside those about every outcome
     """
@@ -105,6 +106,7 @@ class Noise(ABC):
 
     name: ClassVar[str]
     bounded: ClassVar[bool]
+    choosing: ClassVar[str]
     power: ClassVar[float]
     attains: ClassVar[tuple[str, ...]] = ()
 
@@ -120,10 +122,6 @@ class Noise(ABC):
     @abstractmethod
     def adding(self, dp: Any) -> Any:
         """Return OpenDP's measurement that adds it to each of many whole numbers."""
-
-    @abstractmethod
-    def choosing(self, dp: Any) -> Any:
-        """Return OpenDP's measurement that chooses the place of a small score."""
 
     @abstractmethod
     def loss(self, l1: int) -> Fraction | float:
@@ -203,6 +201,7 @@ class Laplace(Noise):
 
     name = "laplace"
     bounded = True
+    choosing = "exponential"
     power = 1.0
 
     @property
@@ -233,9 +232,6 @@ class Laplace(Noise):
     def adding(self, dp: Any) -> Any:
         domain = dp.vector_domain(dp.atom_domain(T="i64"))
         return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=self.scale)
-
-    def choosing(self, dp: Any) -> Any:
-        return _noisy_max(dp, dp.max_divergence(), self.scale)
 
     def loss(self, l1: int) -> Fraction | float:
         return l1 / Fraction(self.scale)
@@ -314,6 +310,7 @@ class Gaussian(Noise):
 
     name = "gaussian"
     bounded = False
+    choosing = "gumbel"
     power = 0.5
     attains = ("zcdp",)
 
@@ -354,9 +351,6 @@ class Gaussian(Noise):
     def adding(self, dp: Any) -> Any:
         domain = dp.vector_domain(dp.atom_domain(T="i64"))
         return dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=self.scale)
-
-    def choosing(self, dp: Any) -> Any:
-        return _noisy_max(dp, dp.zero_concentrated_divergence(), self.scale)
 
     def loss(self, l1: int) -> Fraction | float:
         return math.inf if l1 else Fraction(0)
@@ -485,8 +479,3 @@ def _above_root(value: Fraction) -> float:
 
 def _next(value: float) -> float:
     return math.nextafter(value, math.inf)
-
-
-def _noisy_max(dp: Any, measure: Any, scale: float) -> Any:
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    return dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=scale, negate=True)

@@ -1,8 +1,8 @@
-"""Noise drawn by OpenDP's exact samplers, and the law of the noise: how far off a number is, and how probably.
+"""Noise drawn exactly, and the law of the noise: how far off a number is, and how probably.
 
 OpenDP draws the discrete Laplace and discrete Gaussian law in whole-number arithmetic from the operating system's
-random numbers, and chooses the best of noisy scores by comparing as many digits as it takes. The scale is the double
-that it is.
+random numbers; the least of noisy scores is drawn by what names the largest of numbers in `releasing`. The scale is the
+double that it is.
 """
 
 import math
@@ -14,7 +14,9 @@ import numpy as np
 
 from divulge.extras import opendp
 from divulge.publishing.noising.families import Noise
+from divulge.releasing.drawing.chance import Chance
 from divulge.releasing.drawing.sampling import cores
+from divulge.releasing.drawing.selecting import LAWS, Weights
 from divulge.roots import least_integer
 
 _CHUNK = 1 << 14
@@ -54,21 +56,20 @@ def _additive(noise: Noise) -> Any:
     return noise.adding(opendp("statistics"))
 
 
-@lru_cache(maxsize=64)
-def _selective(noise: Noise) -> Any:
-    """Return OpenDP's measurement that chooses the place of a small score."""
-    return noise.choosing(opendp("statistics"))
+def chosen(scores: np.ndarray, noise: Noise, chance: Chance) -> int:
+    """Return the position of a small score, drawn exactly: of all scores less noise of the family, the least.
 
-
-def chosen(scores: np.ndarray, noise: Noise) -> int:
-    """Return the position of a small score, drawn: exponential noise (permute-and-flip), or Gumbel (exponential
-    mechanism).
+    Parameters
+    ----------
+    scores : whole numbers, int64
 
     References
     ----------
     McKenna, Sheldon, "Permute-and-Flip", arXiv:2010.12603.
     """
-    return int(_selective(noise)(np.ascontiguousarray(scores, dtype=np.int64)))
+    if noise.scale == 0:
+        return int(scores.argmin())
+    return LAWS[noise.choosing](Weights.of_scores(scores, noise.scale), chance)
 
 
 def thresholded(scale: float, least: int) -> Any:

@@ -164,7 +164,9 @@ STATISTICS: dict[str, str] = {
         "That no useful factor bounds what every possible table would tell about you. Ask the publisher what that "
         "means.",
     "stat_rest": "What this rests on",
-    "stat_technical": "Promised, in natural logarithms and rounded up: {numbers}. The noise was drawn by OpenDP.",
+    "stat_technical":
+        "Promised, in natural logarithms and rounded up: {numbers}. Noise was drawn exactly: choices of quantiles by "
+        "Divulge, all else by OpenDP.",
     "stat_level_at": "{level} at {at}",
     "t_numbers": "Numbers",
     "t_by": "By",
