@@ -96,3 +96,24 @@ def test_small_sums_are_the_same_compiled(columns: int, both: Any) -> None:
     joint = dv.Joint(np.random.default_rng(1).dirichlet(np.ones(20)), matrix)
     first, second = both(lambda: dv.measures.bayes_vulnerability(joint))
     assert first == second
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 9, 128, 129])
+@pytest.mark.parametrize("alike", [0.0, 1e-9])
+def test_information_of_few_entries_is_the_same_compiled(columns: int, alike: float, both: Any) -> None:
+    """The first question of a channel and those after it, near independence, and with outcomes that never occur."""
+    matrix = np.random.default_rng(columns).dirichlet(np.full(columns, 0.3), size=20)
+    if alike:
+        matrix = matrix[0] + alike * (matrix - matrix[0])
+    prior = np.random.default_rng(1).dirichlet(np.ones(20))
+    found = []
+    for p in (prior, np.eye(20)[3], np.where(np.arange(20) < 4, 0.25, 0.0)):
+        channel = dv.Channel(matrix)
+        first, second = both(lambda p=p, c=channel: [dv.mutual_information(dv.Joint(p, c)) for _ in range(2)])
+        assert first == second
+        assert first[0] == first[1] == dv.profile((p, channel)).mutual_information
+        found.append(first[0])
+        q = p @ matrix
+        terms = [p[i] * c * np.log(c / q[j]) for i, row in enumerate(matrix) for j, c in enumerate(row) if p[i] * c > 0]
+        assert alike or abs(first[0] - sum(terms)) < 1e-13
+    assert found[0] > 0 or columns == 1

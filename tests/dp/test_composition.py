@@ -896,3 +896,17 @@ def test_which_pair_is_the_worst_is_decided_by_few_cells(monkeypatch: pytest.Mon
     level = dv.compose((subject, 10**6)).epsilon(1e-20)
     assert 3.24 < level.lower < level.upper < 3.39
     assert sum(size > engines.COARSE_CELLS for size in sizes) == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "terms", "count"), [(2_531_250, 6505, 300), (7200, 245, 3601), (100, 100, 51), (64, 1, 5)]
+)
+def test_a_transform_at_few_frequencies_is_that_at_all_of_them(size: int, terms: int, count: int) -> None:
+    """The least ones, the largest and some between; its error is within the bound that is told."""
+    rng = np.random.default_rng(terms)
+    weights = rng.dirichlet(np.full(terms, 0.3))
+    at = np.unique(np.append(rng.choice(size // 2 + 1, count - 2, replace=True), [0, size // 2]))
+    off = sums._at(at, weights, size) - np.fft.rfft(weights, size)[at]
+    fft_error = 8 * 2.0**-52 * math.log2(size) * np.linalg.norm(weights)
+    assert np.linalg.norm(off) * math.sqrt(2 / size) <= sums._at_error(len(at), terms, size) + fft_error
+    assert abs(off).max() < 1e-14

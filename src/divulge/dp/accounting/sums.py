@@ -22,6 +22,12 @@ _NEAR = 3.5
 _WIDEST = 700.0
 """Largest exponent of which e to it is taken."""
 
+_AT_FEW = 16
+"""Products of a term and a frequency, over the length of a transform, up to which they take less time than it does."""
+
+_AT_ONCE = 1 << 10
+"""Frequencies whose powers are held at a time."""
+
 _DEEPEST = 700.0
 """-log of the least delta of which splitting is allowed for; 0 bounds those below it."""
 
@@ -278,13 +284,17 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
     def multiply(weights: np.ndarray, count: int) -> float:
         """Count weights into the product; return a bound on the round-off."""
         nonlocal live, logs, product
-        spectrum: np.ndarray = np.asarray(fft.rfft(_folded(weights, size)))[live]
+        spectrum: np.ndarray
+        if few := len(weights) <= size and len(weights) * len(live) <= _AT_FEW * size:
+            spectrum = _at(live, weights, size)
+        else:
+            spectrum = np.asarray(fft.rfft(_folded(weights, size)))[live]
         with np.errstate(divide="ignore"):
             logs += count * np.log(np.abs(spectrum))
         kept = logs > -_NEGLIGIBLE  # no factor exceeds 1: what is negligible once remains so
         live, logs = live[kept], logs[kept]
         product = product[kept] * _power(spectrum[kept], count)
-        return count * rounding * _norm(weights)
+        return count * (_at_error(len(kept), len(weights), size) if few else rounding * _norm(weights))
 
     for atoms, count in parts:
         weights, log_total = tilted(atoms, step, window.tilt)
@@ -347,6 +357,35 @@ def _outside(moved: Mapping[float, float], window: Window, scale: float) -> floa
     """Return Chernoff's bound on the tilted mass outside of the window, by log E e^(slope S) at both slopes."""
     ends = {window.up: window.low + window.size, -window.down: window.low - 1}
     return sum(math.exp(min(0.0, moved[at] - scale - at * window.step * index)) for at, index in ends.items())
+
+
+def _at(frequencies: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """Return the discrete Fourier transform of weights, of `size` terms with the zeros behind them, at frequencies.
+
+    The weights are cut into equal pieces, which share the powers of the root of unity that their terms are taken with.
+    """
+    piece = math.isqrt(len(weights) - 1) + 1
+    padded = np.zeros(piece * piece)
+    padded[: len(weights)] = weights
+    found = np.empty(len(frequencies), dtype=np.complex128)
+    for start in range(0, len(frequencies), _AT_ONCE):
+        some = frequencies[start : start + _AT_ONCE]
+        inside, between = (
+            np.exp(-2j * math.pi / size * (np.multiply.outer(np.arange(piece) * apart, some) % size))
+            for apart in (1, piece)
+        )
+        sums = padded.reshape(piece, piece) @ inside.view(np.float64)
+        found[start : start + _AT_ONCE] = (sums.view(np.complex128) * between).sum(axis=0)
+    return found
+
+
+def _at_error(frequencies: int, terms: int, size: int) -> float:
+    """Bound the Euclidean norm of the error of masses by `_at`, where the weights add up to 1.
+
+    Both sums have as many terms as a piece; what a term is taken with is off by at most 16 roundings.
+    """
+    each = ROUND * (2 * (math.isqrt(terms) + 2) + 32)
+    return each * math.sqrt(2 * frequencies / size)
 
 
 def _folded(weights: np.ndarray, size: int) -> np.ndarray:

@@ -202,6 +202,29 @@ def row_logs(channel: Channel) -> np.ndarray:
     return kept["row_logs"]
 
 
+_LOOPED = 1 << 14
+"""Entries up to which one loop over all takes less time than calls of NumPy."""
+
+
+def few(channel: Channel) -> np.ndarray | None:
+    """Return C where it is few doubles in rows of some, which a loop takes at once; else None; the channel keeps it."""
+    kept = vars(channel)
+    if "few" not in kept:
+        c = channel.matrix
+        looped = is_small(c) and c.size <= _LOOPED and 1 < c.shape[1] <= kernels.MOST_SUMMED and c.flags.c_contiguous
+        kept["few"] = c if looped else None
+    return kept["few"]
+
+
+def with_logs(channel: Channel) -> np.ndarray | None:
+    """Return `few` with `row_logs` as one column more, or None; the channel keeps it."""
+    kept = vars(channel)
+    if "with_logs" not in kept:
+        c = few(channel)
+        kept["with_logs"] = None if c is None else frozen(np.column_stack([c, row_logs(channel)]))
+    return kept["with_logs"]
+
+
 def _row_logs(matrix: np.ndarray) -> np.ndarray:
     logs = np.maximum(matrix, TINY)
     return np.vecdot(matrix, np.log(logs, out=logs))

@@ -7,11 +7,10 @@ import numpy as np
 
 from divulge import exact, kernels
 from divulge.measures.average.capacities import dense_row, log_of_excess, total
-from divulge.measures.numeric.columns import column_tops, largest_joint
+from divulge.measures.numeric.columns import few, largest_joint
 from divulge.measures.pointwise.by_outcome import Pointwise
 from divulge.measures.pointwise.density import pmc
 from divulge.model.accepted import JointLike
-from divulge.model.channel import is_small
 from divulge.model.convert import as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
@@ -46,15 +45,16 @@ def bayes_vulnerability(joint: JointLike) -> float | Fraction:
     >>> bayes_vulnerability(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     Fraction(3, 4)
     """
+    if (
+        type(joint) is Joint
+        and (known := few(joint.channel)) is not None
+        and (loop := kernels.fastest(kernels.sum_of_joint_tops, known.size))
+    ):
+        return loop(known, joint.prior.floats)
     if (structure := pair_of_structure(joint)) is not None:
         return structure.bayes_vulnerability()
     joint = as_joint(joint)
-    matrix, p = (joint.c, joint.p) if joint.exact else (joint.channel.floats, joint.prior.floats)
-    if is_small(matrix):
-        fits = matrix.shape[1] <= kernels.MOST_SUMMED and matrix.flags.c_contiguous
-        loop = kernels.fastest(kernels.sum_of_joint_tops, matrix.size) if fits else None
-        return loop(matrix, p) if loop else float(np.add.reduce(column_tops(p[:, None] * matrix)))
-    top = largest_joint(matrix, p)
+    top = largest_joint(joint.c, joint.p)
     return total(top) if joint.exact else float(np.add.reduce(top))
 
 
