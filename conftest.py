@@ -22,6 +22,17 @@ where Divulge keeps the ledger and its key."""
 
 
 @pytest.fixture(autouse=True)
+def _what_examples_know(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+    """Let an example in a docstring begin after `import divulge as dv`, with a new `folder` where it names one."""
+    if isinstance(request.node, pytest.DoctestItem):
+        import divulge
+
+        doctest_namespace["dv"] = divulge
+        if any("folder" in one.source for one in request.node.dtest.examples):
+            doctest_namespace["folder"] = request.getfixturevalue("tmp_path")
+
+
+@pytest.fixture(autouse=True)
 def _close_pictures() -> Iterator[None]:
     """Close the figures that a test or an example has drawn, as many as share a process."""
     yield

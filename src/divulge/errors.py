@@ -59,8 +59,7 @@ class LabelError(DivulgeError):
 
     Examples
     --------
-    >>> from divulge import Prior
-    >>> Prior([0.5, 0.5], secrets=["a", "a"])
+    >>> dv.Prior([0.5, 0.5], secrets=["a", "a"])
     Traceback (most recent call last):
     divulge.errors.LabelError: `secrets` must have no label twice; the repeated label is 'a'.
     """
@@ -71,8 +70,7 @@ class InputFileError(DivulgeError):
 
     Examples
     --------
-    >>> from divulge import read_prior
-    >>> read_prior("no-such-file.csv")
+    >>> dv.read_prior("no-such-file.csv")
     Traceback (most recent call last):
     divulge.errors.InputFileError: no-such-file.csv: there is no such file.
     """

@@ -131,7 +131,6 @@ class Adversary(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> Cost.zero_one(["b", "a"]).weights(dv.Prior(["1/4", "3/4"], ["a", "b"])).tolist()
         [[Fraction(3, 4)], [Fraction(1, 4)]]
         """
@@ -232,7 +231,6 @@ class Gain(Adversary):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.vulnerability(["1/2", "1/3", "1/6"], Gain.identity(3))
         Fraction(1, 2)
         """
@@ -245,8 +243,7 @@ class Gain(Adversary):
 
         Examples
         --------
-        >>> from divulge import vulnerability
-        >>> vulnerability(["1/2", "1/3", "1/6"], Gain.tries(3, 2))
+        >>> dv.vulnerability(["1/2", "1/3", "1/6"], Gain.tries(3, 2))
         Fraction(5, 6)
         """
         letters = _alphabet(secrets)
@@ -336,8 +333,8 @@ class Gain(Adversary):
 
         Examples
         --------
-        >>> from divulge import vulnerability
-        >>> vulnerability([0.5, 0.5], Gain([[1.0, 1.0]])), vulnerability([0.5, 0.5], Gain([[1.0, 1.0]]).max_case())
+        >>> gain = Gain([[1.0, 1.0]])
+        >>> dv.vulnerability([0.5, 0.5], gain), dv.vulnerability([0.5, 0.5], gain.max_case())
         (1.0, 0.5)
         """
         matrix, n = self.matrix, len(self.secrets)
@@ -367,8 +364,7 @@ class Cost(Adversary):
 
     Examples
     --------
-    >>> from divulge.adversaries import uncertainty
-    >>> uncertainty(["1/4", "3/4"], Cost([[0, 1], [1, 0]]))
+    >>> dv.adversaries.uncertainty(["1/4", "3/4"], Cost([[0, 1], [1, 0]]))
     Fraction(1, 4)
     """
 
@@ -381,7 +377,6 @@ class Cost(Adversary):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.adversaries.uncertainty(["1/2", "1/3", "1/6"], Cost.zero_one(3))
         Fraction(1, 2)
         """
@@ -394,8 +389,7 @@ class Cost(Adversary):
 
         Examples
         --------
-        >>> from divulge.adversaries import uncertainty
-        >>> uncertainty(["1/2", "1/3", "1/6"], Cost.guesswork(3))
+        >>> dv.adversaries.uncertainty(["1/2", "1/3", "1/6"], Cost.guesswork(3))
         Fraction(5, 3)
         """
         letters = _alphabet(secrets)
@@ -410,8 +404,7 @@ class Cost(Adversary):
 
         Examples
         --------
-        >>> from divulge.adversaries import uncertainty
-        >>> uncertainty(["1/2", "1/2"], Cost.power([0, 1], 2))
+        >>> dv.adversaries.uncertainty(["1/2", "1/2"], Cost.power([0, 1], 2))
         Fraction(1, 4)
         """
         letters = _alphabet(secrets)
@@ -436,8 +429,7 @@ class Cost(Adversary):
 
         Examples
         --------
-        >>> from divulge.adversaries import uncertainty
-        >>> round(uncertainty([0.5, 0.5], Cost.alpha_loss(2, 1)), 9)  # log 2
+        >>> round(dv.adversaries.uncertainty([0.5, 0.5], Cost.alpha_loss(2, 1)), 9)  # log 2
         0.693147181
         """
         letters = _alphabet(secrets)

@@ -86,8 +86,7 @@ class Attack:
 
     Examples
     --------
-    >>> from divulge import Joint, worst_gain
-    >>> attack = worst_gain(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), 0)
+    >>> attack = dv.worst_gain(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), 0)
     >>> attack.measure, attack.before, attack.after, attack.leakage
     ('pml', Fraction(1, 1), Fraction(3, 2), Fraction(3, 2))
     """
@@ -124,7 +123,6 @@ class Attack:
 
         Examples
         --------
-        >>> import divulge as dv
         >>> joint = dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
         >>> round(dv.worst_gain(joint).log(), 9)  # log 3/2
         0.405465108
@@ -147,8 +145,7 @@ class Attack:
 
         Examples
         --------
-        >>> from divulge import Joint, worst_gain
-        >>> witness = worst_gain(Joint([0.5, 0.5], [[0.75, 0.25], [0.25, 0.75]]), 0)
+        >>> witness = dv.worst_gain(dv.Joint([0.5, 0.5], [[0.75, 0.25], [0.25, 0.75]]), 0)
         >>> witness.simulate(10_000, rng=1).leakage.covers(1.5)
         True
         """

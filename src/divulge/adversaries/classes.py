@@ -69,8 +69,7 @@ def worst_adversary(
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> joint = Joint(["1/3", "1/3", "1/3"], [["3/4", "1/4"], ["1/2", "1/2"], ["1/4", "3/4"]])
+    >>> joint = dv.Joint(["1/3", "1/3", "1/3"], [["3/4", "1/4"], ["1/2", "1/2"], ["1/4", "3/4"]])
     >>> worst_adversary(joint, [Gain.tries(3, k) for k in (1, 2)]).words
     "the most dangerous of 2: '1 try', factor 1.5"
     """

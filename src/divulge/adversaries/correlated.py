@@ -38,8 +38,7 @@ class Dalenius(Shown):
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> about_z = dalenius(Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> about_z = dalenius(dv.Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
     >>> about_z.lift, about_z.bound, about_z.bayes_capacity
     (Fraction(5, 4), Fraction(3, 2), (Fraction(5, 4), Fraction(3, 2)))
     """
@@ -159,10 +158,9 @@ class Dalenius(Shown):
 
         Examples
         --------
-        >>> from divulge import Gain, Joint, leakage
-        >>> about_z = dalenius(Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
-        >>> guess = Gain.identity([0, 1])
-        >>> leakage(about_z.joint, guess, case="max"), leakage(about_z.release, about_z.gain(guess), case="max")
+        >>> about_z = dalenius(dv.Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> guess = dv.Gain.identity([0, 1])
+        >>> dv.leakage(about_z.joint, guess, case="max"), dv.leakage(about_z.release, about_z.gain(guess), case="max")
         (Fraction(5, 4), Fraction(5, 4))
         """
         own = about if isinstance(about, Gain) else Gain(about, secrets=self.correlation.prior.secrets)
@@ -215,8 +213,7 @@ def dalenius(correlation: JointLike, channel: ChannelLike) -> Dalenius:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> about_z = dalenius(Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> about_z = dalenius(dv.Joint.from_counts([[3, 1], [1, 3]]), [["3/4", "1/4"], ["1/4", "3/4"]])
     >>> about_z.lift, about_z.lift_of_correlation, about_z.lift_of_release
     (Fraction(5, 4), Fraction(3, 2), Fraction(3, 2))
     """

@@ -30,10 +30,9 @@ class RandomizedFunction:
 
     Examples
     --------
-    >>> from divulge import leakage
     >>> function = RandomizedFunction([["1", "0"], ["1", "0"], ["0", "1"]])
     >>> joint = (["1/3", "1/3", "1/3"], Channel([["1", "0"], ["1/2", "1/2"], ["0", "1"]]))
-    >>> leakage(joint, function.opportunistic, case="max"), leakage(joint, function.risk_averse, case="max")
+    >>> dv.leakage(joint, function.opportunistic, case="max"), dv.leakage(joint, function.risk_averse, case="max")
     (Fraction(3, 2), inf)
     """
 

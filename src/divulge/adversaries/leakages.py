@@ -306,8 +306,7 @@ def leakage(
 
     Examples
     --------
-    >>> from divulge import Channel, Joint, Prior
-    >>> joint = Joint(Prior.uniform(2), [["3/4", "1/4"], ["1/2", "1/2"]])
+    >>> joint = dv.Joint(dv.Prior.uniform(2), [["3/4", "1/4"], ["1/2", "1/2"]])
     >>> leakage(joint, Gain.identity(2)), leakage(joint, Gain.identity(2), case="max")
     (Fraction(5, 4), Fraction(4, 3))
     """
@@ -343,8 +342,7 @@ def additive_leakage(
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> additive_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2))
+    >>> additive_leakage(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2))
     Fraction(1, 4)
     """
     joint, (adversary, rounded) = as_joint(joint), _raised(adversary)
@@ -398,8 +396,7 @@ def log_leakage(
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> round(log_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2)), 9)  # log 3/2
+    >>> round(log_leakage(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), Gain.identity(2)), 9)  # log 3/2
     0.405465108
     """
     joint, adversary = as_joint(joint), as_adversary(adversary)
@@ -440,8 +437,7 @@ def pointwise_leakage(joint: JointLike, adversary: AdversaryLike, unit: Unit = "
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> pointwise_leakage(Joint([0.5, 0.5], [[0.75, 0.25], [0.5, 0.5]]), Gain.identity(2)).values.round(4).tolist()
+    >>> pointwise_leakage(dv.Joint([0.5, 0.5], [[0.75, 0.25], [0.5, 0.5]]), Gain.identity(2)).values.round(4).tolist()
     [0.1823, 0.2877]
     """
     joint, adversary = as_joint(joint), as_adversary(adversary)

@@ -48,10 +48,9 @@ def matching_function(joint: JointLike, cost: Cost | Matrix, outcome: Hashable) 
 
     Examples
     --------
-    >>> from divulge import Joint, leakage
-    >>> joint = Joint(["1/3", "1/3", "1/3"], [["3/4", "1/4"], ["1/2", "1/2"], ["1/4", "3/4"]])
+    >>> joint = dv.Joint(["1/3", "1/3", "1/3"], [["3/4", "1/4"], ["1/2", "1/2"], ["1/4", "3/4"]])
     >>> cost = Cost.guesswork(3)
-    >>> leakage(joint, cost, outcome=0), leakage(joint, matching_function(joint, cost, 0).risk_averse, outcome=0)
+    >>> dv.leakage(joint, cost, outcome=0), dv.leakage(joint, matching_function(joint, cost, 0).risk_averse, outcome=0)
     (Fraction(6, 5), Fraction(6, 5))
     """
     joint, cost = as_joint(joint), as_kind(Cost, cost, "cost")

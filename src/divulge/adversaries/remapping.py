@@ -44,9 +44,8 @@ def remap(prior: PriorLike, channel: ChannelLike, metric: Metric) -> Channel:
 
     Examples
     --------
-    >>> from divulge import Metric
     >>> truthful = [["3/4", "1/4", 0], ["1/4", "1/2", "1/4"], [0, "1/4", "3/4"]]
-    >>> remap(["1/10", "8/10", "1/10"], truthful, Metric.line(3)).outcomes  # always the middle
+    >>> remap(["1/10", "8/10", "1/10"], truthful, dv.Metric.line(3)).outcomes  # always the middle
     (1,)
     """
     p, released, far = _about_one(prior, channel, metric)
@@ -80,8 +79,7 @@ def expected_distance(prior: PriorLike, channel: ChannelLike, metric: Metric) ->
 
     Examples
     --------
-    >>> from divulge import Metric, mechanisms
-    >>> expected_distance(["1/2", "1/2"], mechanisms.randomized_response(2, ratio=3), Metric.line(2, step=8))
+    >>> expected_distance(["1/2", "1/2"], dv.mechanisms.randomized_response(2, ratio=3), dv.Metric.line(2, step=8))
     2.0
     """
     p, released, far = _about_one(prior, channel, metric)

@@ -56,8 +56,7 @@ def worst_gain(joint: JointLike, outcome: Hashable = None) -> Attack:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> witness = worst_gain(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    >>> witness = worst_gain(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     >>> witness.before, witness.after, witness.words
     (Fraction(1, 1), Fraction(3, 2), 'sees 0, guesses 0; right 1.5 times as often as without it')
     """
@@ -106,8 +105,7 @@ def worst_function(joint: JointLike, outcome: Hashable = None, k: int | None = N
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> witness = worst_function(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), 0)
+    >>> witness = worst_function(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), 0)
     >>> witness.before, witness.after, witness.words
     (Fraction(1, 2), Fraction(1, 4), 'sees 0, bets against 1; wrong 2 times less often than without it')
     """

@@ -240,8 +240,7 @@ class Audit(Record):
 
         Examples
         --------
-        >>> from divulge import audit
-        >>> found = audit([[900, 100], [100, 900]], secret=None, released=None).to_dict()
+        >>> found = dv.audit([[900, 100], [100, 900]], secret=None, released=None).to_dict()
         >>> found['rows'], round(found['measures']['bayes_capacity']['estimate'], 9)
         (2000, 1.8)
         """

@@ -70,8 +70,7 @@ class ChosenEvent:
 
     Examples
     --------
-    >>> from divulge import ADP
-    >>> found = chosen_event(np.array([[900, 100], [100, 900]]), ("u", "v"), ADP(1, "1/100"), 0.05)
+    >>> found = chosen_event(np.array([[900, 100], [100, 900]]), ("u", "v"), dv.ADP(1, "1/100"), 0.05)
     >>> found.secrets, found.outcomes, found.refuted, 1 < found.level < 2.2
     ((0, 1), (0,), True, True)
     """

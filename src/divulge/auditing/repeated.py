@@ -69,9 +69,8 @@ def repeated_runs(
 
     Examples
     --------
-    >>> from divulge import Count
     >>> here, there = {"ill": ["yes", "no"]}, {"ill": ["no", "no"]}
-    >>> runs = repeated_runs(here, there, Count("ill"), times=10, guarantee="dp=1", values={"ill": ["yes", "no"]})
+    >>> runs = repeated_runs(here, there, dv.Count("ill"), times=10, guarantee="dp=1", values={"ill": ["yes", "no"]})
     >>> runs.num_rows, sorted(set(runs["table"].to_pylist()))
     (20, ['first', 'second'])
     """

@@ -73,8 +73,7 @@ def census(columns: str | Sequence[str] | None = None, split: str = "train") -> 
     --------
     >>> census(["race", "income"]).shape
     (199523, 2)
-    >>> from divulge import Prior
-    >>> Prior.from_column(census("sex")).to_dict()
+    >>> dv.Prior.from_column(census("sex")).to_dict()
     {'Female': Fraction(103984, 199523), 'Male': Fraction(95539, 199523)}
     """
     return _columns(require("pyarrow.parquet", "tables").read_table(census_path(split)), columns, "the census")

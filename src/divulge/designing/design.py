@@ -149,7 +149,6 @@ def design(
 
     Examples
     --------
-    >>> import divulge as dv
     >>> best = dv.design(dv.Prior(["1/4", "1/2", "1/4"]), dv.PML("1/4"))
     >>> best.method, round(best.utility, 6)
     ('closed-form', 0.105489)

@@ -58,7 +58,6 @@ class Design(Tabled, Record):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> best = dv.design(["1/2", "1/2"], dv.LDP(1), utility="hamming")
     >>> round(best.utility, 9), 0 <= best.bound - best.utility < 1e-6  # e / (1 + e)
     (0.731058579, True)
@@ -185,7 +184,6 @@ class Design(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> best = dv.design(["1/2", "1/2"], dv.LDP(1))
         >>> round(best.measured(dv.LDP(1), dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])).epsilon, 6)  # log 3
         1.098612
@@ -205,7 +203,6 @@ class Design(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> best = dv.design(["1/2", "1/2"], dv.LDP(1))
         >>> round(best.utility, 6), best.utility_of([["1/2", "1/2"], ["1/2", "1/2"]])
         (0.110944, 0.0)
@@ -236,7 +233,6 @@ class Design(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> rows = dv.design(dv.Prior(["1/2", "1/4", "1/4"]), dv.LDP(1), utility="hamming").compare().rows
         >>> [(row.name, round(row.utility, 4)) for row in rows[:2]]
         [('design', 0.5761), ('randomized response', 0.5761)]

@@ -183,8 +183,7 @@ def calibrate(
     >>> found = calibrate("gaussian", "adp=1:1e-6")
     >>> round(found.value, 4), 1 - 1e-6 <= found.level <= 1
     (4.2247, True)
-    >>> from divulge.dp import LaplaceMechanism
-    >>> calibrate(LaplaceMechanism(10.0), "dp=1", count=None).value
+    >>> calibrate(dv.dp.LaplaceMechanism(10.0), "dp=1", count=None).value
     10
     >>> round(calibrate("gaussian", "hits=0.1:0.01").value, 4)  # 1 / (Phi^-1(0.99) - Phi^-1(0.9))
     0.957...

@@ -77,9 +77,8 @@ class Filter(Shown):
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism, LaplaceMechanism
-    >>> spent = Filter("zcdp=0.5").then(GaussianMechanism(2.0))  # 1 / (2 sigma^2)
-    >>> spent.spent, spent.fits((GaussianMechanism(2.0), 3)), spent.fits((GaussianMechanism(2.0), 4))
+    >>> spent = Filter("zcdp=0.5").then(dv.dp.GaussianMechanism(2.0))  # 1 / (2 sigma^2)
+    >>> spent.spent, spent.fits((dv.dp.GaussianMechanism(2.0), 3)), spent.fits((dv.dp.GaussianMechanism(2.0), 4))
     (0.125, True, False)
     """
 
@@ -128,8 +127,7 @@ class Filter(Shown):
 
         Examples
         --------
-        >>> from divulge.dp import LaplaceMechanism
-        >>> Filter("dp=1").then((LaplaceMechanism(4.0), 3)).spent
+        >>> Filter("dp=1").then((dv.dp.LaplaceMechanism(4.0), 3)).spent
         0.75
         """
         return float(self._exactly[0]) * (1 if self._exactly[0] == float(self._exactly[0]) else _UP)
@@ -139,8 +137,7 @@ class Filter(Shown):
 
         Examples
         --------
-        >>> from divulge.dp import LaplaceMechanism
-        >>> Filter("dp=1").fits((LaplaceMechanism(4.0), 4)), Filter("dp=1").fits((LaplaceMechanism(4.0), 5))
+        >>> Filter("dp=1").fits((dv.dp.LaplaceMechanism(4.0), 4)), Filter("dp=1").fits((dv.dp.LaplaceMechanism(4.0), 5))
         (True, False)
         """
         spent, delta = replace(self, releases=(*self.releases, *map(counted, releases)))._exactly
@@ -153,8 +150,7 @@ class Filter(Shown):
 
         Examples
         --------
-        >>> from divulge.dp import LaplaceMechanism
-        >>> Filter("dp=1").then(LaplaceMechanism(4.0)).then((LaplaceMechanism(4.0), 3))
+        >>> Filter("dp=1").then(dv.dp.LaplaceMechanism(4.0)).then((dv.dp.LaplaceMechanism(4.0), 3))
         Filter for dp=1: 1 of 1 spent
         """
         if not self.fits(*releases):
@@ -174,8 +170,7 @@ def known_cost(goal: Any, release: Any) -> tuple[Fraction, Fraction]:
 
     Examples
     --------
-    >>> from divulge.dp import LaplaceMechanism
-    >>> known_cost(Filter("dp=1").goal, LaplaceMechanism(4.0))
+    >>> known_cost(Filter("dp=1").goal, dv.dp.LaplaceMechanism(4.0))
     (Fraction(1, 4), Fraction(0, 1))
     """
     return _cached(goal, release) if isinstance(release, Hashable) else _cost(goal, release)

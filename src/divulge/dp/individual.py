@@ -54,10 +54,9 @@ class Accounts(Record, Shown):
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism
     >>> accounts = Accounts.of("zcdp=0.5", people=3)
     >>> for _ in range(6):
-    ...     who, accounts = accounts.take(GaussianMechanism(2.0), [0.0, 0.5, 1.0])
+    ...     who, accounts = accounts.take(dv.dp.GaussianMechanism(2.0), [0.0, 0.5, 1.0])
     >>> who.tolist(), accounts.spent.tolist()  # four releases with the last person, whom each costs 1/8
     ([True, True, False], [0.0, 0.1875, 0.5])
     """
@@ -99,8 +98,7 @@ class Accounts(Record, Shown):
 
         Examples
         --------
-        >>> from divulge.dp import LaplaceMechanism
-        >>> Accounts.of("dp=1", 2).take(LaplaceMechanism(1.0, sensitivity=2.0), [1.0, 2.0])[0].tolist()
+        >>> Accounts.of("dp=1", 2).take(dv.dp.LaplaceMechanism(1.0, sensitivity=2.0), [1.0, 2.0])[0].tolist()
         [True, False]
         """
         known = getattr(mechanism, "__dataclass_fields__", {}) if hasattr(mechanism, "losses") else {}

@@ -48,8 +48,7 @@ class Mechanism(Protocol):
 
         Examples
         --------
-        >>> from divulge.dp import LaplaceMechanism
-        >>> [loss.highest for loss in LaplaceMechanism(scale=2.0).losses()]
+        >>> [loss.highest for loss in dv.dp.LaplaceMechanism(scale=2.0).losses()]
         [0.5]
         """
         ...

@@ -97,16 +97,13 @@ def read_channel(
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name) / "coin.csv"
+    >>> path = folder / "coin.csv"
     >>> _ = path.write_text("secret,heads,tails\\nfair,1/2,1/2\\nloaded,3/4,1/4\\n")
     >>> read_channel(path)
     exact Channel, 2 secrets x 2 outcomes
             heads  tails
       fair    1/2    1/2
     loaded    3/4    1/4
-    >>> folder.cleanup()
     """
     with (
         using(delimiter=delimiter, decimal=decimal, encoding=encoding, limits=limit),
@@ -139,13 +136,10 @@ def write_channel(channel: Channel, path: PathLike, *, force: bool = True) -> No
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name) / "coin.json"
+    >>> path = folder / "coin.json"
     >>> write_channel(Channel([["1/2", "1/2"]], ["fair"], ["heads", "tails"]), path)
     >>> path.read_text()
     '{"secrets": ["fair"], "outcomes": ["heads", "tails"], "matrix": [["1/2", "1/2"]]}\\n'
-    >>> folder.cleanup()
     """
     DivulgeError.unless(channel, Channel, "channel", "be a Channel")
     chosen = writable(path)
@@ -254,13 +248,10 @@ def read_joint(path: PathLike, secret: str, released: str, *, null_as: Hashable 
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name) / "people.csv"
+    >>> path = folder / "people.csv"
     >>> _ = path.write_text("ill,tested\\nyes,pos\\nyes,neg\\nno,neg\\nno,neg\\n")
     >>> read_joint(path, "ill", "tested").posterior("neg").to_dict()
     {'no': Fraction(2, 3), 'yes': Fraction(1, 3)}
-    >>> folder.cleanup()
     """
     counts = count_rows(path, secret, released, null_as=null_as)
     return Joint.from_counts(dict(counts), *_axes(counts))

@@ -157,13 +157,10 @@ class Hierarchy(Shown):
 
         Examples
         --------
-        >>> import pathlib, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> file = pathlib.Path(folder.name) / "salary.csv"
+        >>> file = folder / "salary.csv"
         >>> _ = file.write_text("<=50K;*\\n>50K;*\\n")
         >>> Hierarchy.read(file).path("<=50K")
         ('<=50K', '*')
-        >>> folder.cleanup()
         """
         given: Any = path
         if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):

@@ -47,10 +47,9 @@ class Guarantee(Terms):
 
     Examples
     --------
-    >>> from divulge import PML
-    >>> PML("1/4"), PML("1/4") == PML(0.25), str(PML(0.25))
+    >>> dv.PML("1/4"), dv.PML("1/4") == dv.PML(0.25), str(dv.PML(0.25))
     (PML('0.25'), True, 'pml=0.25')
-    >>> PML(1).meaning.split(",")[0], PML(1).values()
+    >>> dv.PML(1).meaning.split(",")[0], dv.PML(1).values()
     ('Whatever outcome is seen', {'epsilon': Fraction(1, 1)})
     """
 
@@ -67,9 +66,8 @@ class Guarantee(Terms):
 
         Examples
         --------
-        >>> from divulge import PML
         >>> joint = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
-        >>> [round(level.value, 6) for level in PML(1).levels(joint)]  # log 3/2
+        >>> [round(level.value, 6) for level in dv.PML(1).levels(joint)]  # log 3/2
         [0.405465]
         """
 
@@ -78,9 +76,8 @@ class Guarantee(Terms):
 
         Examples
         --------
-        >>> from divulge.guarantees import TailPML
         >>> joint = Joint(["1/2", "1/2"], [[1, 0], [0, 1]])
-        >>> TailPML(1, 0).levels_in("bits", joint)[0].value  # the leakage is one bit, and no more
+        >>> dv.guarantees.TailPML(1, 0).levels_in("bits", joint)[0].value  # the leakage is one bit, and no more
         Fraction(0, 1)
         """
         asked = self if unit == "nats" else self._read_in(unit, self.index, to_keep=True)
@@ -92,8 +89,7 @@ class Guarantee(Terms):
 
         Examples
         --------
-        >>> from divulge import LDP
-        >>> LDP.subject([["3/4", "1/4"], ["1/4", "3/4"]]).shape
+        >>> dv.LDP.subject([["3/4", "1/4"], ["1/4", "3/4"]]).shape
         (2, 2)
         """
         own = getattr(of_structure(released) or released, "subject_of", None)
@@ -124,8 +120,7 @@ class Guarantee(Terms):
 
         Examples
         --------
-        >>> from divulge import LDP
-        >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> verdict = dv.LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> verdict.holds, verdict.measured, verdict.witness.outcome
         (False, 1.098612288..., 0)
         """
@@ -155,8 +150,7 @@ class Guarantee(Terms):
 
         Examples
         --------
-        >>> from divulge.guarantees import BayesCapacity
-        >>> BayesCapacity.of([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> dv.guarantees.BayesCapacity.of([["3/4", "1/4"], ["1/4", "3/4"]])
         BayesCapacity('1.5')
         """
         usual = {f.name: f.default for f in fields(cls) if f.name in cls.index and f.default is not MISSING}
@@ -190,10 +184,9 @@ class Guarantee(Terms):
 
         Examples
         --------
-        >>> from divulge import LDP, PML
-        >>> PML("1/4").implies(LDP, p_min="1/2")
+        >>> dv.PML("1/4").implies(dv.LDP, p_min="1/2")
         LDP(0.584110610...)
-        >>> print(PML(1).implies(LDP))
+        >>> print(dv.PML(1).implies(dv.LDP))
         unknown: nothing known leads to ldp from pml without p_min.
         """
         return late("divulge.guarantees.calculus.implication:implied")((self, *others), kind, **context)
@@ -203,8 +196,7 @@ class Guarantee(Terms):
 
         Examples
         --------
-        >>> from divulge import LDP, PML
-        >>> LDP(1).stronger_than(PML(1)), PML(1).stronger_than(LDP(1))
+        >>> dv.LDP(1).stronger_than(dv.PML(1)), dv.PML(1).stronger_than(dv.LDP(1))
         (True, False)
         """
         index = {name: getattr(other, name) for name in other.index}
@@ -242,12 +234,10 @@ class Unknown(Shown):
 
     Examples
     --------
-    >>> from divulge import ADP, LDP, PML
-    >>> from divulge.guarantees import PDP
-    >>> answer = PML(1).implies(LDP)  # nothing is known of the prior
+    >>> answer = dv.PML(1).implies(dv.LDP)  # nothing is known of the prior
     >>> bool(answer), answer.reason
     (False, 'nothing known leads to ldp from pml without p_min.')
-    >>> ADP("0.3", "0.4").implies(PDP, epsilon="0.6").vacuous  # a delta of 1 follows, and says nothing
+    >>> dv.ADP("0.3", "0.4").implies(dv.guarantees.PDP, epsilon="0.6").vacuous  # a delta of 1 follows, and says nothing
     True
     """
 
@@ -288,8 +278,7 @@ class Verdict:
 
     Examples
     --------
-    >>> from divulge.guarantees import BayesCapacity
-    >>> verdict = BayesCapacity("4/3").holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> verdict = dv.guarantees.BayesCapacity("4/3").holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
     >>> verdict.holds, verdict.measured, verdict.margin
     (False, Fraction(3, 2), 0.0)
     >>> verdict.slack < 0
@@ -318,8 +307,7 @@ class Verdict:
 
         Examples
         --------
-        >>> from divulge import PML
-        >>> attack = PML(0.3).holds_for([["3/8", "1/8"], ["1/8", "3/8"]]).attack
+        >>> attack = dv.PML(0.3).holds_for([["3/8", "1/8"], ["1/8", "3/8"]]).attack
         >>> attack.before, attack.after
         (Fraction(1, 1), Fraction(3, 2))
         """
@@ -350,8 +338,7 @@ class Verdict:
 
         Examples
         --------
-        >>> from divulge import LDP
-        >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> verdict = dv.LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> verdict.to_dict()["holds"], verdict.to_dict()["measured"]
         (False, 1.098612288...)
         """

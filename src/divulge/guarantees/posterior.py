@@ -90,8 +90,7 @@ class PosteriorBounds(Shown):
 
         Examples
         --------
-        >>> from divulge import LDP
-        >>> round(posterior_bounds(LDP(1), "1/10").pml, 10)
+        >>> round(posterior_bounds(dv.LDP(1), "1/10").pml, 10)
         0.8414349213
         """
         return math.log(max(self.lift, self.complement.lift))
@@ -128,8 +127,7 @@ class PosteriorBounds(Shown):
 
         Examples
         --------
-        >>> from divulge.guarantees import GDP
-        >>> round(posterior_bounds(GDP(1), "1/2").success, 6)  # Phi(1/2)
+        >>> round(posterior_bounds(dv.guarantees.GDP(1), "1/2").success, 6)  # Phi(1/2)
         0.691462
         """
         a = self.before
@@ -144,8 +142,7 @@ class PosteriorBounds(Shown):
 
         Examples
         --------
-        >>> from divulge.guarantees import ADP
-        >>> round(posterior_bounds(ADP(0, "1/10"), "1/100").advantage, 9)
+        >>> round(posterior_bounds(dv.ADP(0, "1/10"), "1/100").advantage, 9)
         0.1
         """
         hits = self.hits
@@ -165,8 +162,7 @@ class PosteriorBounds(Shown):
 
         Examples
         --------
-        >>> from divulge.guarantees import ADP
-        >>> round(posterior_bounds(ADP(1, "1/1000"), "1/100").hits(0.01), 6)  # 0.001 + 0.01 e
+        >>> round(posterior_bounds(dv.ADP(1, "1/1000"), "1/100").hits(0.01), 6)  # 0.001 + 0.01 e
         0.028183
         """
         x = float(_probability(false_alarms, "false_alarms"))
@@ -187,8 +183,7 @@ class PosteriorBounds(Shown):
 
         Examples
         --------
-        >>> from divulge.guarantees import ADP
-        >>> round(posterior_bounds(ADP("1/2", "1e-5"), "1/100").precision(0.001), 6)
+        >>> round(posterior_bounds(dv.ADP("1/2", "1e-5"), "1/100").precision(0.001), 6)
         0.016479
         """
         x = float(_probability(false_alarms, "false_alarms"))
@@ -214,8 +209,7 @@ class PosteriorBounds(Shown):
 
         Examples
         --------
-        >>> from divulge.guarantees import ADP
-        >>> bounds = posterior_bounds(ADP("1/2", "1e-5"), "1/100")
+        >>> bounds = posterior_bounds(dv.ADP("1/2", "1e-5"), "1/100")
         >>> f"{bounds.share_above(0.05):.3g}"  # of outcomes that are more than 5 in 100 likely to betray the event
         '2.93e-06'
         """
@@ -237,8 +231,7 @@ class PosteriorBounds(Shown):
 
         Examples
         --------
-        >>> from divulge.guarantees import GDP
-        >>> round(posterior_bounds(GDP("1/2"), "1/100").usual(0.001), 4)
+        >>> round(posterior_bounds(dv.guarantees.GDP("1/2"), "1/100").usual(0.001), 4)
         0.0576
         """
         s, a = float(_probability(share, "share")), self.before
@@ -265,8 +258,7 @@ class PosteriorBounds(Shown):
 
         Examples
         --------
-        >>> from divulge.guarantees import ADP
-        >>> worst = posterior_bounds(ADP("1/2", "1/100"), "1/100").mechanism(0.5)
+        >>> worst = posterior_bounds(dv.ADP("1/2", "1/100"), "1/100").mechanism(0.5)
         >>> worst.posterior("alarm").to_dict()["true"]
         0.5...
         """
@@ -331,13 +323,11 @@ def posterior_bounds(
 
     Examples
     --------
-    >>> from divulge import LDP, PML
-    >>> print(posterior_bounds(PML("1.609"), "1/100"))  # e^1.609 = 4.998
+    >>> print(posterior_bounds(dv.PML("1.609"), "1/100"))  # e^1.609 = 4.998
     before 1 in 100, after at most 5 and at least 0 in 100
-    >>> posterior_bounds(LDP(0), 0.25)
+    >>> posterior_bounds(dv.LDP(0), 0.25)
     before 25 in 100, after at most 25 and at least 25 in 100
-    >>> from divulge.guarantees import ADP
-    >>> posterior_bounds(ADP("1/2", "1e-5"), "1/100")
+    >>> posterior_bounds(dv.ADP("1/2", "1e-5"), "1/100")
     before 1 in 100, after at most 100 and at least 0 in 100; in all but 1 in 1,000 outcomes at most 1.66 in 100
     """
     import flint
@@ -415,10 +405,9 @@ def guarantee_for_posterior(kind: type[Guarantee] | str, before: Number, after: 
 
     Examples
     --------
-    >>> from divulge import LDP, PML
-    >>> round(guarantee_for_posterior(PML, "1/100", "1/20").epsilon, 9)  # log 5
+    >>> round(guarantee_for_posterior(dv.PML, "1/100", "1/20").epsilon, 9)  # log 5
     1.609437912
-    >>> round(guarantee_for_posterior(LDP, "1/100", "1/20").epsilon, 9)  # log(5 * 99/95)
+    >>> round(guarantee_for_posterior(dv.LDP, "1/100", "1/20").epsilon, 9)  # log(5 * 99/95)
     1.650680871
     """
     import flint
@@ -469,8 +458,7 @@ def can_rule_out(guarantee: Guarantee, probability: Number) -> bool:
 
     Examples
     --------
-    >>> from divulge import PML
-    >>> can_rule_out(PML("0.69"), "1/2"), can_rule_out(PML("0.70"), "1/2")
+    >>> can_rule_out(dv.PML("0.69"), "1/2"), can_rule_out(dv.PML("0.70"), "1/2")
     (False, True)
     """
     z = _probability(probability, "probability")

@@ -65,8 +65,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge import ALIP
-        >>> ALIP.parameters()
+        >>> dv.ALIP.parameters()
         ('lower', 'upper')
         """
         return _parameters(cls)
@@ -77,8 +76,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge.guarantees import TailPML
-        >>> TailPML.parameters(), TailPML.bounded()  # the threshold epsilon is chosen
+        >>> dv.guarantees.TailPML.parameters(), dv.guarantees.TailPML.bounded()  # the threshold epsilon is chosen
         (('epsilon', 'delta'), ('delta',))
         """
         return _bounded(cls)
@@ -88,8 +86,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge import PML
-        >>> PML("1/4").values(), PML(0.25).values()
+        >>> dv.PML("1/4").values(), dv.PML(0.25).values()
         ({'epsilon': Fraction(1, 4)}, {'epsilon': 0.25})
         """
         return {name: getattr(self, name) for name in self.parameters()}
@@ -109,8 +106,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge import PML
-        >>> PML("0.5").told_by("höchstens {epsilon}", lambda text: text.replace(".", ","))
+        >>> dv.PML("0.5").told_by("höchstens {epsilon}", lambda text: text.replace(".", ","))
         'höchstens 0,5'
         """
         values = self.values()
@@ -129,8 +125,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge import PML
-        >>> round(PML(1).read_in("bits").epsilon, 9)  # log 2, rounded up
+        >>> round(dv.PML(1).read_in("bits").epsilon, 9)  # log 2, rounded up
         0.693147181
         """
         return self._read_in(unit, self.parameters(), to_keep)
@@ -148,8 +143,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge import ALIP
-        >>> ALIP(1, "1/2").to_dict()
+        >>> dv.ALIP(1, "1/2").to_dict()
         {'kind': 'alip', 'lower': 1.0, 'upper': 0.5}
         """
         nats_per(unit)
@@ -175,8 +169,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge import PML
-        >>> PML("1/4").text(), PML(1).text("bits")
+        >>> dv.PML("1/4").text(), dv.PML(1).text("bits")
         ('pml=0.25', 'pml=1.442695040...')
         """
         return self._in(unit)._written(_rounded_text)
@@ -187,8 +180,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge import PML
-        >>> PML(0.1).label, PML("1/3").label, PML(2 / 3).label
+        >>> dv.PML(0.1).label, dv.PML("1/3").label, dv.PML(2 / 3).label
         ('pml=0.1', 'pml=1/3', 'pml=0.666667')
         """
         return self.label_in("nats")
@@ -198,8 +190,7 @@ class Terms(ABC):
 
         Examples
         --------
-        >>> from divulge import PML
-        >>> PML(1).label_in("bits")
+        >>> dv.PML(1).label_in("bits")
         'pml=1.4427'
         """
         return self._in(unit)._written(lambda k, v: promise_text(k, v) if isinstance(v, float) else number_text(v))

@@ -47,10 +47,9 @@ def conditioned(joint: JointLike, given: Hashable) -> Joint:
 
     Examples
     --------
-    >>> from divulge import Channel, Joint
-    >>> second = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> first = Channel([["1/2", "1/2"], ["1/4", "3/4"]])
-    >>> conditioned(Joint(["1/2", "1/2"], second.alongside(first)), given=0).prior.probabilities.tolist()
+    >>> second = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> first = dv.Channel([["1/2", "1/2"], ["1/4", "3/4"]])
+    >>> conditioned(dv.Joint(["1/2", "1/2"], second.alongside(first)), given=0).prior.probabilities.tolist()
     [Fraction(2, 3), Fraction(1, 3)]
     """
     return _known(joint, given, 0)

@@ -166,8 +166,7 @@ class Profile(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import Joint
-        >>> frame = profile(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).to_frame()
+        >>> frame = profile(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).to_frame()
         >>> list(frame.columns)
         ['probability', 'pml', 'pmc', 'pml_secret', 'pmc_secret']
         """
@@ -219,8 +218,7 @@ def profile(mechanism: JointLike | ChannelLike, unit: Unit = "nats") -> Profile:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> leak = profile(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    >>> leak = profile(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     >>> leak.lift, leak.bayes_capacity, leak.lift_capacity
     (Fraction(3, 2), Fraction(3, 2), Fraction(3, 1))
     >>> sorted(leak.to_dict())

@@ -59,7 +59,6 @@ class Robust(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> round(dv.measures.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).max(), 9)  # log 2
         0.693147181
         """
@@ -70,7 +69,6 @@ class Robust(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.measures.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/2", "1/2"]]).argmax()
         1
         """
@@ -86,7 +84,6 @@ class Robust(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.measures.LowerBounded(2, "1/4").pml([["3/4", "1/4"], ["1/4", "3/4"]]).to_dict()
         >>> {outcome: round(value, 6) for outcome, value in found.items()}
         {0: 0.693147, 1: 0.693147}
@@ -124,9 +121,8 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge.measures import L1Ball
         >>> coin = [["3/4", "1/4"], ["1/4", "3/4"]]
-        >>> round(L1Ball(["1/2", "1/2"], "1/4").pml(coin).max(), 9)  # log (3/4) / (7/16), at the prior (3/8, 5/8)
+        >>> round(dv.measures.L1Ball(["1/2", "1/2"], "1/4").pml(coin).max(), 9)  # log (3/4) / (7/16), at (3/8, 5/8)
         0.538996501
         """
         return _worst("pml", self, channel, unit, leaking=True)
@@ -136,9 +132,8 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge.measures import L1Ball
         >>> coin = [["3/4", "1/4"], ["1/4", "3/4"]]
-        >>> round(L1Ball(["1/2", "1/2"], "1/4").pmc(coin).max(), 9)  # log (9/16) / (1/4), at the prior (5/8, 3/8)
+        >>> round(dv.measures.L1Ball(["1/2", "1/2"], "1/4").pmc(coin).max(), 9)  # log (9/16) / (1/4), at (5/8, 3/8)
         0.810930216
         """
         return _worst("pmc", self, channel, unit, leaking=False)
@@ -148,8 +143,7 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge.measures import L1Ball
-        >>> L1Ball(["1/2", "1/2"], "1/4").lift([["3/4", "1/4"], ["1/4", "3/4"]])  # (3/4) / (7/16)
+        >>> dv.measures.L1Ball(["1/2", "1/2"], "1/4").lift([["3/4", "1/4"], ["1/4", "3/4"]])  # (3/4) / (7/16)
         Fraction(12, 7)
         """
         worst = _extremes(self, channel, leaking=True)
@@ -160,8 +154,7 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge.measures import L1Ball
-        >>> found = L1Ball(["1/2", "1/2"], "1/4").alip([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> found = dv.measures.L1Ball(["1/2", "1/2"], "1/4").alip([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> round(found.lower, 6), round(found.upper, 6)  # log 9/4, log 12/7
         (0.81093, 0.538997)
         """
@@ -172,8 +165,7 @@ class PriorSet(Record, ABC):
 
         Examples
         --------
-        >>> from divulge.measures import L1Ball
-        >>> round(L1Ball(["1/2", "1/2"], "1/4").lip([["3/4", "1/4"], ["1/4", "3/4"]]), 6)  # log 9/4
+        >>> round(dv.measures.L1Ball(["1/2", "1/2"], "1/4").lip([["3/4", "1/4"], ["1/4", "3/4"]]), 6)  # log 9/4
         0.81093
         """
         both = self.alip(channel, unit)

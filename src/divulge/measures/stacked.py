@@ -196,8 +196,7 @@ class Stack:
 
         Examples
         --------
-        >>> from divulge import LDP
-        >>> Stack([[[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5], [0.5, 0.5]]]).holds(LDP(1)).tolist()
+        >>> Stack([[[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5], [0.5, 0.5]]]).holds(dv.LDP(1)).tolist()
         [False, True]
         """
         asked: Any = guarantee

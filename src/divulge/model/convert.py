@@ -65,8 +65,7 @@ def of_structure(value: Any) -> Any:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> of_structure((["1/2", "1/2"], protocols.hadamard(2, 1.0))).lift > 1, of_structure([[1, 0], [0, 1]])
+    >>> of_structure((["1/2", "1/2"], dv.protocols.hadamard(2, 1.0))).lift > 1, of_structure([[1, 0], [0, 1]])
     (True, None)
     """
     if isinstance(value, tuple) and len(value) == 2 and hasattr(value[1], "under"):
@@ -79,8 +78,7 @@ def pair_of_structure(value: Any) -> Any:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> pair_of_structure((["1/2", "1/2"], protocols.hadamard(2, 1.0))).lift > 1, pair_of_structure([[1, 0], [0, 1]])
+    >>> pair_of_structure((["1/2", "1/2"], dv.protocols.hadamard(2, 1.0))).lift > 1, pair_of_structure([[1, 0], [0, 1]])
     (True, None)
     """
     if type(value) is Joint:
@@ -96,8 +94,7 @@ def mechanism_of_structure(value: Any) -> Any:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> mechanism_of_structure((["1/2", "1/2"], protocols.hadamard(2, 1.0))).size
+    >>> mechanism_of_structure((["1/2", "1/2"], dv.protocols.hadamard(2, 1.0))).size
     2
     """
     found = of_structure(value)

@@ -345,7 +345,6 @@ class Tabled:
 
         Examples
         --------
-        >>> import divulge as dv
         >>> print(dv.Channel([["1/2", "1/2"]], ["a"], ["yes", "no"]).to_latex().splitlines()[4])
         a & $\\tfrac{1}{2}$ & $\\tfrac{1}{2}$ \\\\
         """

@@ -40,7 +40,6 @@ class Step:
 
     Examples
     --------
-    >>> import divulge as dv
     >>> row = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]], steps=3).over_time()[1]
     >>> round(row.local, 6), round(row.online.upper, 6), round(row.bpl, 6)  # log 3, log 7
     (1.098612, 1.94591, 1.94591)
@@ -63,7 +62,6 @@ class OverTime(Tabled):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> table = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]], steps=3).over_time()
     >>> len(table), round(table[1].tpl, 6)  # log 49/3
     (3, 2.793208)
@@ -93,7 +91,6 @@ class OverTime(Tabled):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> chain = dv.Chain([0.5, 0.5], [[0.5, 0.5]] * 2, [[0.75, 0.25], [0.25, 0.75]], steps=1)
         >>> chain.over_time().to_dict()[0]["step"]
         0
@@ -111,7 +108,6 @@ class OverTime(Tabled):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> chain = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]], steps=3)
         >>> chain.over_time().plot().get_xlabel()
         'step'

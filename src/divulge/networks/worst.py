@@ -43,9 +43,8 @@ class Worst(Shown):
 
     Examples
     --------
-    >>> from divulge import Chain
-    >>> chain = Chain(["1/2", "1/2"], [["9/10", "1/10"], ["1/10", "9/10"]], [["3/4", "1/4"], ["1/4", "3/4"]], steps=3)
-    >>> chain.worst(1)
+    >>> moves, coin = [["9/10", "1/10"], ["1/10", "9/10"]], [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> dv.Chain(["1/2", "1/2"], moves, coin, steps=3).worst(1)
     greatest lift of step 1: 49/26 for value 0 (exact), at outputs (0, 0, 0)
     """
 

@@ -119,9 +119,8 @@ class NoiseMechanism(NoisyRelease):
 
         Examples
         --------
-        >>> from divulge import LDP
         >>> m = NoiseMechanism("laplace", "uniform(-1, 1)", scale=2.0)
-        >>> LDP(1).holds_for(m).holds, LDP.of(m)
+        >>> dv.LDP(1).holds_for(m).holds, dv.LDP.of(m)
         (True, LDP(1))
         """
         return self

@@ -80,8 +80,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> m = NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0)
+        >>> m = dv.NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0)
         >>> round(m.pml(0.0), 6)  # log sqrt 2
         0.346574
         """
@@ -98,8 +97,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> m = NoiseMechanism("laplace", "rademacher()", scale=2.0)
+        >>> m = dv.NoiseMechanism("laplace", "rademacher()", scale=2.0)
         >>> round(m.pmc(5.0), 6)  # log cosh(1/2) + 1/2
         0.620115
         """
@@ -114,8 +112,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> m = NoiseMechanism("laplace", "rademacher()", scale=1.0)
+        >>> m = dv.NoiseMechanism("laplace", "rademacher()", scale=1.0)
         >>> 0 < m.error(5.0) < 1e-13
         True
         """
@@ -135,8 +132,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> m = NoiseMechanism("laplace", "rademacher()", scale=1.0)
+        >>> m = dv.NoiseMechanism("laplace", "rademacher()", scale=1.0)
         >>> m.points([0, 1]).tolist()
         [0.0, 1.0]
         """
@@ -156,8 +152,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> round(NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0).log_density(40.0), 6)  # normal, variance 2
+        >>> round(dv.NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0).log_density(40.0), 6)  # normal, variance 2
         -401.265512
         """
         return outcomes.shaped(self.law.log_density(self.points(y)), y)
@@ -169,8 +164,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> round(NoiseMechanism("laplace", "rademacher()", scale=1.0).density(0.0), 6)  # 1 / 2e
+        >>> round(dv.NoiseMechanism("laplace", "rademacher()", scale=1.0).density(0.0), 6)  # 1 / 2e
         0.18394
         """
         return outcomes.shaped(np.exp(self.law.log_density(self.points(y))), y)
@@ -190,8 +184,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> m = NoiseMechanism("laplace", "rademacher()", scale=1.0)
+        >>> m = dv.NoiseMechanism("laplace", "rademacher()", scale=1.0)
         >>> m.posterior(1.0).floats.round(6).tolist()  # 1 / (1 + e^2)
         [0.119203, 0.880797]
         """
@@ -212,8 +205,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> m = NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0)
+        >>> m = dv.NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0)
         >>> round(m.posterior_density(1.0, 0.5), 6)  # normal with mean 1/2 and variance 1/2
         0.56419
         """
@@ -235,8 +227,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> m = NoiseMechanism("laplace", "normal(0, 1)", scale=1.0, clip=(-1, 1))
+        >>> m = dv.NoiseMechanism("laplace", "normal(0, 1)", scale=1.0, clip=(-1, 1))
         >>> {v: round(p, 6) for v, p in m.posterior_atoms(0.0).items()}
         {-1.0: 0.103326, 1.0: 0.103326}
         """
@@ -252,8 +243,7 @@ class NoisyRelease:
 
         Examples
         --------
-        >>> from divulge import NoiseMechanism
-        >>> NoiseMechanism("laplace", "rademacher()", scale=1.0).cdf(0.0)
+        >>> dv.NoiseMechanism("laplace", "rademacher()", scale=1.0).cdf(0.0)
         0.5
         """
         at = outcomes.flat(y)

@@ -65,8 +65,7 @@ def most_information(channel: Any) -> float:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> round(most_information(protocols.hadamard(10**6, 1.0)), 6)  # aq log a + b(1 - q) log b
+    >>> round(most_information(dv.protocols.hadamard(10**6, 1.0)), 6)  # aq log a + b(1 - q) log b
     0.110944
     """
     q, ends = float(channel.q), np.array([float(channel.a), float(channel.b)])

@@ -31,8 +31,7 @@ class ProtocolLeakage(float):
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> found = protocols.randomized_response(["a", "b"], 1.0).pml([0.25, 0.75])
+    >>> found = dv.protocols.randomized_response(["a", "b"], 1.0).pml([0.25, 0.75])
     >>> found.max() == found, found.secret, found.outcome
     (True, 'a', 'a')
     """
@@ -53,8 +52,7 @@ class ProtocolLeakage(float):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> round(protocols.hadamard(3, 1.0).pml([0.5, 0.25, 0.25]).max(), 6)  # log a / (b + (a - b) / 4)
+        >>> round(dv.protocols.hadamard(3, 1.0).pml([0.5, 0.25, 0.25]).max(), 6)  # log a / (b + (a - b) / 4)
         0.642626
         """
         return float(self)
@@ -69,9 +67,8 @@ class UnderPrior:
 
     Examples
     --------
-    >>> from divulge import Prior, PML, pml, protocols
-    >>> pair = (Prior(["1/4", "3/4"]), protocols.randomized_response(2, 1.0))
-    >>> round(pml(pair).max(), 6), PML(0.7).holds_for(pair).holds
+    >>> pair = (dv.Prior(["1/4", "3/4"]), dv.protocols.randomized_response(2, 1.0))
+    >>> round(dv.pml(pair).max(), 6), dv.PML(0.7).holds_for(pair).holds
     (0.642626, True)
     """
 
@@ -92,8 +89,7 @@ class UnderPrior:
 
         Examples
         --------
-        >>> from divulge import Prior, protocols
-        >>> pair = protocols.randomized_response(2, 1.0).under(Prior(["1/4", "3/4"]))
+        >>> pair = dv.protocols.randomized_response(2, 1.0).under(dv.Prior(["1/4", "3/4"]))
         >>> round(float(pair.ratio("pml")), 6) == round(2.718282 / (0.25 * 2.718282 + 0.75), 6)
         True
         """
@@ -108,8 +104,7 @@ class UnderPrior:
 
         Examples
         --------
-        >>> from divulge import Prior, protocols
-        >>> found = protocols.randomized_response(["a", "b"], 1.0).under(Prior(["1/4", "3/4"])).leakage("pmc")
+        >>> found = dv.protocols.randomized_response(["a", "b"], 1.0).under(dv.Prior(["1/4", "3/4"])).leakage("pmc")
         >>> round(found, 6), found.secret
         (0.827989, 'a')
         """
@@ -152,8 +147,7 @@ class UnderPrior:
 
         Examples
         --------
-        >>> from divulge import Prior, protocols
-        >>> protocols.randomized_response(2, 1.0).under(Prior(["1/2", "1/2"])).density().upper.__round__(6)
+        >>> dv.protocols.randomized_response(2, 1.0).under(dv.Prior(["1/2", "1/2"])).density().upper.__round__(6)
         0.379885
         """
         return DensityBounds(lower=float(self.leakage("pmc", unit)), upper=float(self.leakage("pml", unit)))
@@ -168,8 +162,7 @@ class UnderPrior:
 
         Examples
         --------
-        >>> from divulge import Prior, protocols
-        >>> found = protocols.unary(3, 1.0).under(Prior.uniform(3)).mutual_information()
+        >>> found = dv.protocols.unary(3, 1.0).under(dv.Prior.uniform(3)).mutual_information()
         >>> found.exact
         True
         """
@@ -182,8 +175,7 @@ class UnderPrior:
 
         Examples
         --------
-        >>> from divulge import Prior, protocols
-        >>> round(protocols.randomized_response(2, 1.0).under(Prior(["1/2", "1/2"])).bayes_vulnerability(), 6)
+        >>> round(dv.protocols.randomized_response(2, 1.0).under(dv.Prior(["1/2", "1/2"])).bayes_vulnerability(), 6)
         0.731059
         """
         protocol = self.protocol
@@ -194,8 +186,7 @@ class UnderPrior:
 
         Examples
         --------
-        >>> from divulge import Prior, protocols
-        >>> protocols.randomized_response(2, 1.0).under(Prior.uniform(2)).joint().outer.tolist()
+        >>> dv.protocols.randomized_response(2, 1.0).under(dv.Prior.uniform(2)).joint().outer.tolist()
         [Fraction(1, 2), Fraction(1, 2)]
         """
         return Joint(self.prior, self.protocol.channel())
@@ -208,9 +199,8 @@ class UnderPrior:
 
         Examples
         --------
-        >>> from divulge import Prior, lift, protocols
-        >>> pair = protocols.hadamard(6, 1.0).under(Prior(["1/2", "1/10", "1/10", "1/10", "1/10", "1/10"]))
-        >>> lift(pair.extremes("pml")) == pair.lift
+        >>> pair = dv.protocols.hadamard(6, 1.0).under(dv.Prior(["1/2", "1/10", "1/10", "1/10", "1/10", "1/10"]))
+        >>> dv.lift(pair.extremes("pml")) == pair.lift
         True
         """
         found, protocol = self._ends[side == "pmc"], self.protocol
@@ -234,8 +224,7 @@ class UnderPrior:
 
         Examples
         --------
-        >>> from divulge import PMC, Prior, protocols
-        >>> PMC(1).holds_for((Prior.uniform(10**5), protocols.hadamard(10**5, 1.0))).holds
+        >>> dv.PMC(1).holds_for((dv.Prior.uniform(10**5), dv.protocols.hadamard(10**5, 1.0))).holds
         True
         """
         return late("divulge.guarantees.deciding.protocols:subject_of")(self, kind)

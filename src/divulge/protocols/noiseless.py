@@ -59,7 +59,6 @@ def noiseless_hashing(prior: PriorLike, guarantee: Claim | str) -> Channel:
 
     Examples
     --------
-    >>> import divulge as dv
     >>> prior = dv.Prior(["1/2", "1/4", "1/8", "1/8"], ["a", "b", "c", "d"])
     >>> found = noiseless_hashing(prior, "pml=1.3863")  # 1.3863 > log 4: three buckets of at least 1/4
     >>> [sorted(set(found.column(y).tolist())) for y in found.outcomes], dv.pml((prior, found)).max() < 1.3863

@@ -36,8 +36,7 @@ class Protocol(TwoLevel):
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> protocol = protocols.hadamard(1_000_000, 1.0)
+    >>> protocol = dv.protocols.hadamard(1_000_000, 1.0)
     >>> protocol.bits, round(protocol.ldp, 9), round(protocol.variance(0), 6)
     (20.0, 1.0, 4.682694)
     """
@@ -52,8 +51,7 @@ class Protocol(TwoLevel):
 
         Examples
         --------
-        >>> from divulge import Prior, protocols
-        >>> protocols.randomized_response(["a", "b"], 1.0).under({"b": 0.75, "a": 0.25}).prior.to_dict()
+        >>> dv.protocols.randomized_response(["a", "b"], 1.0).under({"b": 0.75, "a": 0.25}).prior.to_dict()
         {'a': 0.25, 'b': 0.75}
         """
         known = as_prior(prior)
@@ -67,8 +65,7 @@ class Protocol(TwoLevel):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> protocols.hadamard(["a", "b"], 1.0).codes(["b", "a"]).tolist()
+        >>> dv.protocols.hadamard(["a", "b"], 1.0).codes(["b", "a"]).tolist()
         [1, 0]
         """
         return late("divulge.releasing.reports.decoding:codes_of")(self, values, key)
@@ -103,8 +100,7 @@ class Protocol(TwoLevel):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> len(protocols.projective(["a", "b", "c"], 1.0).report(["a", "c", "c"]))
+        >>> len(dv.protocols.projective(["a", "b", "c"], 1.0).report(["a", "c", "c"]))
         3
         """
         return late("divulge.releasing.reports.reports:report")(self, values, key)
@@ -128,8 +124,7 @@ class Protocol(TwoLevel):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> round(protocols.randomized_response(2, 1.0).pml([0.25, 0.75]), 6)
+        >>> round(dv.protocols.randomized_response(2, 1.0).pml([0.25, 0.75]), 6)
         0.642626
         """
         return self.under(prior).leakage("pml", unit)
@@ -154,8 +149,7 @@ class Protocol(TwoLevel):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> round(protocols.randomized_response(2, 1.0).pmc([0.25, 0.75]), 6)
+        >>> round(dv.protocols.randomized_response(2, 1.0).pmc([0.25, 0.75]), 6)
         0.827989
         """
         return self.under(prior).leakage("pmc", unit)
@@ -177,8 +171,8 @@ class Protocol(TwoLevel):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> found = protocols.local_hashing(100_000, 1.0).mutual_information([2e-5] * 25_000 + [1 / 150_000] * 75_000)
+        >>> prior = [2e-5] * 25_000 + [1 / 150_000] * 75_000
+        >>> found = dv.protocols.local_hashing(100_000, 1.0).mutual_information(prior)
         >>> found.lower <= found.upper < 0.12
         True
         """
@@ -189,8 +183,7 @@ class Protocol(TwoLevel):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> round(protocols.randomized_response(2, 1.0).bayes_vulnerability([0.25, 0.75]), 6)  # the guess stays
+        >>> round(dv.protocols.randomized_response(2, 1.0).bayes_vulnerability([0.25, 0.75]), 6)  # the guess stays
         0.75
         """
         return self.under(prior).bayes_vulnerability()
@@ -200,8 +193,7 @@ class Protocol(TwoLevel):
 
         Examples
         --------
-        >>> from divulge import LDP, protocols
-        >>> LDP(1).holds_for(protocols.hadamard(10**6, 1.0)).holds
+        >>> dv.LDP(1).holds_for(dv.protocols.hadamard(10**6, 1.0)).holds
         True
         """
         return late("divulge.guarantees.deciding.protocols:subject_of")(self, kind)

@@ -49,9 +49,8 @@ def to_dict(protocol: Protocol) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> found = to_dict(protocols.local_hashing(["a", "b"], 1.0))
-    >>> found["values"], found["buckets"], from_dict(found) == protocols.local_hashing(["a", "b"], 1.0)
+    >>> found = to_dict(dv.protocols.local_hashing(["a", "b"], 1.0))
+    >>> found["values"], found["buckets"], from_dict(found) == dv.protocols.local_hashing(["a", "b"], 1.0)
     (['a', 'b'], 4, True)
     """
     listed = protocol.size if is_default(protocol.values) else [str(value) for value in protocol.values]
@@ -79,8 +78,7 @@ def from_dict(found: Mapping[str, Any]) -> Protocol:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> from_dict(to_dict(protocols.projective(13, 1.0))).sets.field
+    >>> from_dict(to_dict(dv.protocols.projective(13, 1.0))).sets.field
     3
     """
     sets = {name: found[name] for name in PARAMETERS if name in found}

@@ -117,8 +117,7 @@ class TwoLevel(Shown):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> round(protocols.unary(10, 1.0).variance(0), 6)  # 4 e / (e - 1)^2
+        >>> round(dv.protocols.unary(10, 1.0).variance(0), 6)  # 4 e / (e - 1)^2
         3.682694
         """
         f = Fraction(scalar(frequency, "frequency")) if not isinstance(frequency, Fraction) else frequency
@@ -133,8 +132,7 @@ class TwoLevel(Shown):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> round(float(protocols.randomized_response(2, 1.0).bayes_capacity()), 6)  # 2 e / (e + 1)
+        >>> round(float(dv.protocols.randomized_response(2, 1.0).bayes_capacity()), 6)  # 2 e / (e + 1)
         1.462117
         """
         empty = self.sets.empty
@@ -151,8 +149,7 @@ class TwoLevel(Shown):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> protocols.randomized_response(2, 1.0).channel().shape
+        >>> dv.protocols.randomized_response(2, 1.0).channel().shape
         (2, 2)
         """
         count = self.sets.count()
@@ -172,8 +169,7 @@ class TwoLevel(Shown):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> protocols.randomized_response(["a", "b"], 1.0).named(1)
+        >>> dv.protocols.randomized_response(["a", "b"], 1.0).named(1)
         'b'
         """
         if isinstance(outcome, tuple):
@@ -185,8 +181,7 @@ class TwoLevel(Shown):
 
         Examples
         --------
-        >>> from divulge import dp, protocols
-        >>> round(dp.delta_from_epsilon(protocols.hadamard(10**6, 1.0), 0.5).value, 6)  # (a - e^0.5 b) / 4
+        >>> round(dv.dp.delta_from_epsilon(dv.protocols.hadamard(10**6, 1.0), 0.5).value, 6)  # (a - e^0.5 b) / 4
         0.143825
         """
         alone = self.q - self.sets.both

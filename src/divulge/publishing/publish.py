@@ -165,9 +165,8 @@ def publish(
 
     Examples
     --------
-    >>> from divulge import Count
     >>> people = {"sex": ["f", "m", "f", "f"] * 100}
-    >>> found = publish(people, Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
+    >>> found = publish(people, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
     >>> found.table.column("sex").to_pylist()
     ['f', 'm', 'other', 'no answer']
     >>> found.guarantees, found.queries[0]["scale"]  # a row moves from one cell to another: 2 / scale

@@ -87,7 +87,6 @@ class Published(Record, Shown):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> found = dv.publish({"sex": ["f", "m", "f", "f"]}, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
     >>> found.guarantees, found.table.num_rows
     ({'dp': 1.0}, 4)
@@ -124,7 +123,6 @@ class Published(Record, Shown):
         Examples
         --------
         >>> import pandas as pd
-        >>> import divulge as dv
         >>> people = pd.DataFrame({"sex": ["f", "m", "f", "f"]})
         >>> found = dv.publish(people, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> len(found.table), found.arrow.num_rows
@@ -156,7 +154,6 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> [one["by"] for one in found.statistics()]
@@ -180,7 +177,6 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> sorted(found.to_dict())[:3]
@@ -216,7 +212,6 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> b"divulge statistics receipt" in found.to_json()
@@ -232,15 +227,11 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import pathlib, tempfile
-        >>> import divulge as dv
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> out = pathlib.Path(folder.name) / "sexes.csv"
+        >>> out = folder / "sexes.csv"
         >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> _ = dv.publish(table, dv.Count("sex"), out, guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> dv.results.Published.read(out.with_name("sexes.receipt.json")).guarantees
         {'dp': 1.0}
-        >>> folder.cleanup()
         """
         return cls.of_document(read_document(path), name_of(path), table)
 
@@ -250,7 +241,6 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.results.Published.of_document([], "list.json")
         Traceback (most recent call last):
         divulge.errors.InputFileError: list.json: must be a receipt of statistics (divulge statistics receipt 1); it ...
@@ -280,14 +270,10 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import pathlib, tempfile
-        >>> import divulge as dv
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> out = pathlib.Path(folder.name) / "sexes.csv"
+        >>> out = folder / "sexes.csv"
         >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> dv.publish(table, dv.Count("sex"), out, guarantee="dp=1", values={"sex": ["f", "m"]}).describes(out)
         True
-        >>> folder.cleanup()
         """
         return self.digest == digest(Path(path))
 
@@ -296,7 +282,6 @@ class Published(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"sex": ["f", "m", "f", "f"]}
         >>> found = dv.publish(table, dv.Count("sex"), guarantee="dp=1", values={"sex": ["f", "m"]})
         >>> list(found.to_frame()["sex"])

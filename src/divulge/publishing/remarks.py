@@ -178,12 +178,11 @@ def least_rows(plan: Plan, noise: Calibration, place: int, level: float) -> int:
 
     Examples
     --------
-    >>> from divulge import DP
     >>> from divulge.publishing.noising.calibration import calibrated
     >>> from divulge.publishing.queries import plan_of
     >>> cells = {"sex": Categories.of(["f", "m"], others=False, gaps=False)}
     >>> plan = plan_of([Mean("age", (0, 90), by="sex")], cells, [], Unit())
-    >>> noise = calibrated(plan.queries, Unit(), [DP(1)], None, "laplace", "equal")
+    >>> noise = calibrated(plan.queries, Unit(), [dv.DP(1)], None, "laplace", "equal")
     >>> least_rows(plan, noise, 0, 0.95)  # half-widths 797 of the sum, 45 * 17.7, and 17 of the rows
     35
     """

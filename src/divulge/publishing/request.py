@@ -18,8 +18,7 @@ class Publish(Request):
 
     Examples
     --------
-    >>> from divulge import Count, Mean
-    >>> asked = Publish(source="t.csv", statistics=[Count("sex"), Mean("age", (0, 90), "sex")], guarantee="dp=1")
+    >>> asked = Publish(source="t.csv", statistics=[dv.Count("sex"), dv.Mean("age", (0, 90), "sex")], guarantee="dp=1")
     >>> print(asked.command())
     divulge publish t.csv --count sex --mean age:0:90 --by sex --guarantee dp=1 --no-ledger
     >>> Request.from_dict(asked.to_dict()) == asked
@@ -130,8 +129,7 @@ def call(one: Statistic) -> str:
 
     Examples
     --------
-    >>> from divulge import Mean
-    >>> call(Mean("age", (0, "2.5"), step="0.1"))
+    >>> call(dv.Mean("age", (0, "2.5"), step="0.1"))
     "dv.Mean('age', bounds=('0', '5/2'), step='1/10')"
     """
     found = one.to_option()

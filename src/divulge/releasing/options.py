@@ -59,8 +59,7 @@ def written(value: Any, name: str, strict: bool = True) -> Any:
 
     Examples
     --------
-    >>> from divulge import LDP, Prior
-    >>> written((LDP("1/3"), LDP(1)), "guarantee"), written(Prior(["1/4", "3/4"], ["a", "b"]), "prior")
+    >>> written((dv.LDP("1/3"), dv.LDP(1)), "guarantee"), written(dv.Prior(["1/4", "3/4"], ["a", "b"]), "prior")
     (['ldp=1/3', 'ldp=1'], {'secrets': ['a', 'b'], 'probabilities': ['1/4', '3/4']})
     """
     if isinstance(value, np.generic):

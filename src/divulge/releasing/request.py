@@ -319,13 +319,10 @@ class Request(Recording, Writing, Reading, Protecting):
 
         Examples
         --------
-        >>> import tempfile
-        >>> folder = tempfile.TemporaryDirectory()
         >>> asked = Request.of("release", column="faith", guarantee="ldp=1")
-        >>> asked.save(f"{folder.name}/request.json")
-        >>> Request.read(f"{folder.name}/request.json") == asked
+        >>> asked.save(folder / "request.json")
+        >>> Request.read(folder / "request.json") == asked
         True
-        >>> folder.cleanup()
         """
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
         with replacing(path, force=force) as stream:

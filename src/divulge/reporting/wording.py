@@ -147,8 +147,7 @@ def meaning(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
 
     Examples
     --------
-    >>> from divulge.guarantees import PML
-    >>> meaning(PML(1)) == PML(1).meaning, "2,72-Fache" in meaning(PML(1), Voice("de"))
+    >>> meaning(dv.PML(1)) == dv.PML(1).meaning, "2,72-Fache" in meaning(dv.PML(1), Voice("de"))
     (True, True)
     """
     template = voice.sentences.get(f"means_{guarantee.kind}", guarantee.sentence)
@@ -160,8 +159,7 @@ def to_whom(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
 
     Examples
     --------
-    >>> from divulge.guarantees import LDP, PML
-    >>> to_whom(PML(1))[:67], to_whom(LDP(1)) == meaning(LDP(1))
+    >>> to_whom(dv.PML(1))[:67], to_whom(dv.LDP(1)) == meaning(dv.LDP(1))
     ('For somebody who holds the prior that is shown: Whatever outcome is', True)
     """
     said = meaning(guarantee, voice)

@@ -68,8 +68,7 @@ def assess(
 
     Examples
     --------
-    >>> from divulge.datasets import census
-    >>> found = assess(census(["age", "sex", "race"]), known=["age", "sex"], secret="race")
+    >>> found = assess(dv.datasets.census(["age", "sex", "race"]), known=["age", "sex"], secret="race")
     >>> found.k, found.groups, round(found.pml, 4)
     (53, 182, 0.7866)
     """

@@ -56,9 +56,8 @@ class Assessment(Tabled, Record):
 
     Examples
     --------
-    >>> from divulge import assess
     >>> people = {"age": ["old"] * 3 + ["young"] * 5, "ill": ["yes", "yes", "no", "yes"] + ["no"] * 4}
-    >>> found = assess(people, known=["age"], secret="ill")
+    >>> found = dv.assess(people, known=["age"], secret="ill")
     >>> found.k, found.groups, found.marketer, found.lift, found.t
     (3, 2, Fraction(1, 4), Fraction(16, 9), Fraction(7, 24))
     >>> found.worst.group, found.worst.value, found.worst.before, found.worst.after
@@ -182,9 +181,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess
         >>> people = {"age": ["old"] * 4, "ill": ["yes", "yes", "no", "no"]}
-        >>> found = assess(people, known=["age"], secret="ill")
+        >>> found = dv.assess(people, known=["age"], secret="ill")
         >>> found.certainty_beside(0), found.certainty_beside(1), found.certainty_beside(2)
         (Fraction(1, 2), Fraction(2, 3), Fraction(1, 1))
         """
@@ -209,9 +207,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess
         >>> people = {"age": ["old"] * 6, "ill": ["a", "a", "a", "b", "b", "c"]}
-        >>> assess(people, known=["age"], secret="ill").recursive_c(2)
+        >>> dv.assess(people, known=["age"], secret="ill").recursive_c(2)
         Fraction(1, 1)
         """
         if type(l) is not int or l < 1:
@@ -270,10 +267,9 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess, design
         >>> people = {"age": [1] * 4 + [2] * 4, "ill": list("aaabaabb")}
-        >>> found = assess(people, known="age", secret="ill")
-        >>> made = design(found.posteriors, "pml=0.3", utility="hamming")
+        >>> found = dv.assess(people, known="age", secret="ill")
+        >>> made = dv.design(found.posteriors, "pml=0.3", utility="hamming")
         >>> bool(found.posteriors.pml(made.channel).max() <= 0.3)
         True
         """
@@ -299,10 +295,9 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess, mechanisms, pml
         >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "a", "a", "b"]}
-        >>> found = assess(people, known="age", secret="ill")
-        >>> both = found.then(mechanisms.randomized_response(["a", "b"], ratio=3))
+        >>> found = dv.assess(people, known="age", secret="ill")
+        >>> both = found.then(dv.mechanisms.randomized_response(["a", "b"], ratio=3))
         >>> both.outcomes[0], found.lift, both.lift[:, both.occurring].max()
         ((1, 'a'), Fraction(2, 1), Fraction(3, 1))
         """
@@ -319,9 +314,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import PML, assess
         >>> people = {"age": [1, 2, 3, 3], "ill": ["a", "a", "a", "b"]}
-        >>> assess(people, known="age", secret="ill").subject_of(PML).outcomes
+        >>> dv.assess(people, known="age", secret="ill").subject_of(dv.PML).outcomes
         (1, 3, 'all other groups')
         """
         if kind.kind == "k":
@@ -334,9 +328,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess
         >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "a"]}
-        >>> (verdict,) = assess(people, known="age", secret="ill").verdicts("distinct-l=2")
+        >>> (verdict,) = dv.assess(people, known="age", secret="ill").verdicts("distinct-l=2")
         >>> verdict.holds, verdict.measured, verdict.witness.outcome
         (False, Fraction(1, 1), 2)
         """
@@ -351,9 +344,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess
         >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]}
-        >>> assess(people, known="age", secret="ill").holds(["k=2", "distinct-l=2", "pml=0", "t=0"])
+        >>> dv.assess(people, known="age", secret="ill").holds(["k=2", "distinct-l=2", "pml=0", "t=0"])
         True
         """
         return all(verdict.holds for verdict in self.verdicts(claims))
@@ -365,9 +357,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess
         >>> people = {"age": [1, 1, 2, 3], "ill": ["a", "b", "a", "b"]}
-        >>> assess(people, known="age", secret="ill").population_uniques(4)["zayatz"]
+        >>> dv.assess(people, known="age", secret="ill").population_uniques(4)["zayatz"]
         2.0
         """
         many = self.size if size is None else size
@@ -386,9 +377,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess
         >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]}
-        >>> found = assess(people, known="age", secret="ill").measures()
+        >>> found = dv.assess(people, known="age", secret="ill").measures()
         >>> found["k"], found["lift"], found["enhanced_beta"]
         (2, Fraction(1, 1), Fraction(0, 1))
         """
@@ -405,9 +395,8 @@ class Assessment(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import assess
         >>> people = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "a"]}
-        >>> found = assess(people, known="age", secret="ill").to_dict()
+        >>> found = dv.assess(people, known="age", secret="ill").to_dict()
         >>> found["measures"]["uniques"], found["exact"]["lift"], found["worst"]["group"]
         (0.0, '2', {'age': 1})
         """

@@ -105,7 +105,6 @@ class ColumnRisk(Record, Shown):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> table = {"ill": ["yes"] * 40 + ["no"] * 60, "age": ["old"] * 50 + ["young"] * 50}
     >>> (age,) = dv.assess(table, known=["age"], secret="ill").columns
     >>> age.lift, age.certain, [(one.value, one.group, one.after) for one in age.disclosures]
@@ -146,7 +145,6 @@ class ColumnRisk(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"ill": [1, 1, 0, 0], "age": [30, 30, 40, 50]}
         >>> (age,) = dv.assess(table, known=["age"], secret="ill").columns
         >>> age.to_dict()["uniques"], age.to_dict()["added_uniques"]

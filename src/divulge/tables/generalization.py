@@ -67,10 +67,9 @@ class Generalization(Tabled, Record):
 
     Examples
     --------
-    >>> from divulge import generalize
     >>> people = {"age": [31, 34, 38, 45, 46, 49], "ill": ["a", "b", "a", "b", "a", "b"]}
     >>> ages = {"age": Hierarchy.ladder(5, 10)}
-    >>> found = generalize(people, known="age", secret="ill", guarantees="k=3", hierarchies=ages)
+    >>> found = dv.generalize(people, known="age", secret="ill", guarantees="k=3", hierarchies=ages)
     >>> found.levels, found.assessment.k, found.table.column("age").unique().to_pylist()
     ({'age': 2}, 3, ['[30, 40)', '[40, 50)'])
     >>> found.certificate.infeasible[0].levels, found.certificate.infeasible[0].measured
@@ -172,8 +171,7 @@ class Generalization(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import generalize
-        >>> found = generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2")
+        >>> found = dv.generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2")
         >>> found.to_dict()["levels"], found.to_dict()["certificate"]["nodes"]
         ({'age': 1}, 2)
         """

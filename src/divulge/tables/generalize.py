@@ -126,10 +126,10 @@ def generalize(
 
     Examples
     --------
-    >>> from divulge.datasets import adult, adult_hierarchies
-    >>> paths = adult_hierarchies()
+    >>> paths = dv.datasets.adult_hierarchies()
     >>> names = ["sex", "age", "race", "education"]
-    >>> found = generalize(adult(names), names, guarantees="k=50", hierarchies={name: paths[name] for name in names})
+    >>> own = {name: paths[name] for name in names}
+    >>> found = generalize(dv.datasets.adult(names), names, guarantees="k=50", hierarchies=own)
     >>> found.levels, found.assessment.k
     ({'sex': 0, 'age': 4, 'race': 1, 'education': 1}, 126)
     """

@@ -33,7 +33,6 @@ class Groups(Record, Shown):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> table = {"age": ["old", "old", "young"], "ill": ["yes", "no", "no"]}
     >>> groups = dv.assess(table, known=["age"], secret="ill").by_group
     >>> groups.labels, groups.sizes.tolist(), groups.totals.tolist()
@@ -82,7 +81,6 @@ class Groups(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.assess({"age": [30, 40], "ill": [0, 1]}, known="age", secret="ill").by_group.group(1)
         {'age': 40}
         """
@@ -94,7 +92,6 @@ class Groups(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.assess({"age": [30, 40], "ill": [0, 1]}, known="age", secret="ill").by_group.dense().tolist()
         [[1, 0], [0, 1]]
         """
@@ -110,7 +107,6 @@ class Groups(Record, Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"age": [30, 40], "town": ["x", "x"], "ill": [0, 1]}
         >>> dv.assess(table, known=["age", "town"], secret="ill").by_group.by(["town"]).sizes.tolist()
         [2]

@@ -101,8 +101,7 @@ def codebook(found: Generalization) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from divulge import generalize
-    >>> found = generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2")
+    >>> found = dv.generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2")
     >>> codebook(found)["columns"][0]["values"]
     ['*']
     """

@@ -60,9 +60,8 @@ def release_of(request: Generalize, table: Source) -> Release:
 
     Examples
     --------
-    >>> from divulge import open_table
     >>> asked = Generalize(known="age", secret="ill", guarantees="k=5", perturb="pml=0.5")
-    >>> release_of(asked, open_table({"age": [1], "ill": [2]})).prior
+    >>> release_of(asked, dv.open_table({"age": [1], "ill": [2]})).prior
     'groups=age'
     """
     path = None if request.ledger is None or table.path is None else str(table.path.resolve())

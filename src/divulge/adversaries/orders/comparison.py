@@ -84,7 +84,6 @@ class Comparison(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.compare([["1", "0"], ["0", "1"]], [["3/4", "1/4"], ["1/4", "3/4"]])
         >>> found.safer("bayes_capacity")
         'B'
@@ -103,7 +102,6 @@ class Comparison(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.compare([["1", "0"], ["0", "1"]], [["3/4", "1/4"], ["1/4", "3/4"]])
         >>> found.to_dict()["measures"]["bayes_capacity"]
         {'A': Fraction(2, 1), 'B': Fraction(3, 2), 'safer': 'B'}

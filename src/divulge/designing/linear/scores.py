@@ -40,7 +40,6 @@ class Score(Record):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> close = dv.Score(lambda x, y: abs(x - y) <= 1, name="within one")  # 1 covers 0, 1, 2 and 3 covers 2, 3, 4
     >>> round(dv.design(dv.Prior.uniform(5), dv.LDP(1), utility=close).utility, 6)  # (1 + 4 e / (1 + e)) / 5
     0.784847

@@ -38,7 +38,6 @@ class OwnNames:
 
     Examples
     --------
-    >>> import divulge as dv
     >>> prior = dv.Prior({"Catholic": 0.6, "None": 0.3, "Jewish": 0.1})
     >>> best = dv.design(prior, dv.LDP(1), utility="hamming", outcomes=dv.OwnNames(occurrence=0.5))
     >>> list(best.outcomes), bool(best.joint.outer[2] >= 0.05)

@@ -28,7 +28,6 @@ class ValueSet(str):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> prior = dv.Prior({"Catholic": 0.5, "None": 0.3, "Jewish": 0.2})
     >>> labels = dv.design(prior, dv.PML("1/10"), outcomes="sets").outcomes
     >>> labels[0], labels[0].values

@@ -37,7 +37,6 @@ class About(Record):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> parity = dv.Channel([[1, 0], [0, 1], [1, 0], [0, 1]], outcomes=["even", "odd"])
     >>> best = dv.design(dv.Prior.uniform(4), dv.LDP(1), utility=dv.About(parity))
     >>> told = dv.design(dv.Prior.uniform(2), dv.LDP(1))  # as much as could be told of a fair coin alone

@@ -51,7 +51,6 @@ class LeastEpsilon(Record, Shown):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> found = least_epsilon(["1/2", "1/2"], dv.LDP, at_least=0.75, utility="hamming")
     >>> round(found.epsilon, 6), found.lower <= found.epsilon  # log 3
     (1.098612, True)
@@ -125,7 +124,6 @@ def least_epsilon(
 
     Examples
     --------
-    >>> import divulge as dv
     >>> found = least_epsilon(["1/2", "1/4", "1/4"], dv.PML, at_least=0.1)
     >>> best = dv.design(["1/2", "1/4", "1/4"], dv.PML(found.epsilon))
     >>> best.utility >= 0.1, round(found.epsilon, 6), found.epsilon - found.lower < 1e-7
@@ -193,7 +191,6 @@ class Frontier(Tabled, Record):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> curve = frontier(["1/2", "1/2"], dv.LDP, [0.0, 1.0], utility="hamming")
     >>> curve.utilities.round(6).tolist(), (curve.bounds >= curve.utilities).all().item()  # e^epsilon / (1 + e^epsilon)
     ([0.5, 0.731059], True)
@@ -219,7 +216,6 @@ class Frontier(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> curve = dv.frontier(["1/2", "1/2"], dv.LDP, [1, 2], named=["randomized response"])
         >>> curve.to_frame().round(4).iloc[0].tolist()
         [0.1109, 0.1109, 0.1109]
@@ -231,7 +227,6 @@ class Frontier(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.frontier(["1/2", "1/2"], dv.LDP, [1, 2], named=[]).plot().get_xlabel()
         'local differential privacy [nats]'
         """
@@ -295,7 +290,6 @@ def frontier(
 
     Examples
     --------
-    >>> import divulge as dv
     >>> curve = frontier(["1/2", "1/4", "1/4"], dv.LDP, [0.5, 1, 2], utility="hamming", named=["randomized response"])
     >>> curve.utilities.round(4).tolist()
     [0.5, 0.5761, 0.787]

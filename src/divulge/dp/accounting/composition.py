@@ -83,7 +83,6 @@ class Composition(Shown):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> found = dv.compose((dv.dp.LaplaceMechanism(scale=2.0), 10))
     >>> found.pure_epsilon, found.epsilon(0.0)  # ten times 1/2
     (5.0, Bracket(lower=5.0, upper=5.0))
@@ -137,7 +136,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.compose((dv.dp.GaussianMechanism(10.0), 100)).delta(1.0)  # one Gaussian mechanism with mu = 1
         >>> found.lower <= 0.12693673750664397 <= found.upper
         True
@@ -165,7 +163,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose((dv.dp.LaplaceMechanism(1.0), 10)).epsilon(0.0)
         Bracket(lower=10.0, upper=10.0)
         """
@@ -177,7 +174,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> rows = [["1/2", "1/2"], ["1/2", "1/2"], ["1/10", "9/10"]]
         >>> dv.compose((rows, 2)).worst_pair(0.0)
         (0, 2)
@@ -249,7 +245,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose((dv.dp.GaussianMechanism(2.0), 100)).renyi(2.0)  # k alpha / (2 sigma^2)
         25.0
         """
@@ -270,7 +265,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose((dv.dp.GaussianMechanism(2.0), 100)).mean()  # k / (2 sigma^2)
         12.5
         """
@@ -291,7 +285,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose(dv.dp.LaplaceMechanism(1.0)).roughly(1e-3).tolerance
         0.001
         """
@@ -302,7 +295,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose(dv.dp.LaplaceMechanism(1.0)).then((dv.dp.LaplaceMechanism(2.0), 2)).pure_epsilon
         2.0
         """
@@ -313,7 +305,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose(dv.dp.LaplaceMechanism(1.0)).times(10).pure_epsilon
         10.0
         """
@@ -330,7 +321,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose(dv.dp.LaplaceMechanism(1.0)).group(3).pure_epsilon
         3.0
         """
@@ -348,7 +338,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> curve = dv.compose((dv.dp.GaussianMechanism(10.0), 100)).trade_off()
         >>> round(curve(0.06680720127), 9)  # N(0, 1) against N(1, 1): Phi(1.5 - 1)
         0.691462461
@@ -366,7 +355,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose((dv.dp.LaplaceMechanism(1.0), 2)).deltas(np.array([0.0, 2.0]), 1).round(6).tolist()[1]
         0.0
         """
@@ -395,7 +383,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.compose((dv.dp.GaussianMechanism(10.0), 400)).gaussian_dp()
         >>> round(found.lower, 6), round(found.upper, 6)
         (2.0, 2.0)
@@ -415,7 +402,6 @@ class Composition(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.compose((dv.dp.GaussianMechanism(10.0), 100)).plot().get_xlabel()
         'epsilon [nats]'
         """
@@ -477,10 +463,9 @@ def compose(*releases: ReleaseLike, tolerance: float = 1e-6) -> Composition:
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism, RandomizedResponse
-    >>> compose((GaussianMechanism(10.0), 1000)).epsilon(1e-6).upper.__round__(7)
+    >>> compose((dv.dp.GaussianMechanism(10.0), 1000)).epsilon(1e-6).upper.__round__(7)
     19.4236565
-    >>> compose((RandomizedResponse(0.1), 1000)).epsilon(1e-6).upper.__round__(7)
+    >>> compose((dv.dp.RandomizedResponse(0.1), 1000)).epsilon(1e-6).upper.__round__(7)
     19.3446714
     """
     counts = tuple(counted(release) for release in releases)

@@ -48,8 +48,7 @@ def from_dp_accounting(distribution: Any) -> tuple[PrivacyLoss, PrivacyLoss]:
 
     Examples
     --------
-    >>> from divulge.dp import LaplaceMechanism
-    >>> removed, added = from_dp_accounting(to_dp_accounting(LaplaceMechanism(1.0), step=1e-3))
+    >>> removed, added = from_dp_accounting(to_dp_accounting(dv.dp.LaplaceMechanism(1.0), step=1e-3))
     >>> round(removed.delta(0.5), 4)  # 1 - e^(-1/4)
     0.2212
     """
@@ -109,8 +108,7 @@ def to_dp_accounting(subject: SubjectLike, step: float = 1e-4) -> Any:
 
     Examples
     --------
-    >>> from divulge.dp import LaplaceMechanism
-    >>> to_dp_accounting(LaplaceMechanism(1.0)).get_delta_for_epsilon(0.5).item().__round__(4)
+    >>> to_dp_accounting(dv.dp.LaplaceMechanism(1.0)).get_delta_for_epsilon(0.5).item().__round__(4)
     0.2212
     """
     library = require("dp_accounting.pld.privacy_loss_distribution", "accounting")

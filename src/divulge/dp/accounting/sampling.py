@@ -23,11 +23,10 @@ class PoissonSampled(Mechanism):
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism
-    >>> removed, added = PoissonSampled(GaussianMechanism(1.0), 0.01).losses()
+    >>> removed, added = PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.01).losses()
     >>> round(removed.delta(0.5), 9), round(added.delta(0.5), 9)
     (2.21e-07, 0.0)
-    >>> (replaced,) = PoissonSampled(GaussianMechanism(1.0), 0.01, neighbors="replaced").losses()
+    >>> (replaced,) = PoissonSampled(dv.dp.GaussianMechanism(1.0), 0.01, neighbors="replaced").losses()
     >>> round(replaced.delta(0.5), 9)
     2.46e-07
 
@@ -78,8 +77,7 @@ class FixedSizeSampled(Mechanism):
 
     Examples
     --------
-    >>> from divulge.dp import RandomizedResponse
-    >>> (loss,) = FixedSizeSampled(RandomizedResponse(1.0), 10, 100).losses()
+    >>> (loss,) = FixedSizeSampled(dv.dp.RandomizedResponse(1.0), 10, 100).losses()
     >>> round(loss.epsilon(0.0), 9)  # log(1 + (e - 1) / 10)
     0.158565079
     """

@@ -50,7 +50,6 @@ class Growth(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.dp.leakage_growth(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10]).mean().round(6).tolist()
         [0.405465, 0.632051]
         """
@@ -61,7 +60,6 @@ class Growth(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.dp.leakage_growth(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [1, 10]).plot().get_xlabel()
         'releases about the same secret'
         """

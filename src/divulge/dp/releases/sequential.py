@@ -88,9 +88,8 @@ def pml_given(joint: JointLike, outcome: Hashable, channel: ChannelLike, unit: U
 
     Examples
     --------
-    >>> from divulge import Joint
     >>> bit = [["3/4", "1/4"], ["1/4", "3/4"]]
-    >>> pml_given(Joint(["1/2", "1/2"], bit), 0, bit).values.round(9).tolist()  # log 3/4 / (5/8), log 3/4 / (3/8)
+    >>> pml_given(dv.Joint(["1/2", "1/2"], bit), 0, bit).values.round(9).tolist()  # log 3/4 / (5/8), log 3/4 / (3/8)
     [0.182321557, 0.693147181]
     """
     return pml((as_joint(joint).posterior(outcome), as_channel(channel)), unit)
@@ -120,9 +119,8 @@ def pmc_given(joint: JointLike, outcome: Hashable, channel: ChannelLike, unit: U
 
     Examples
     --------
-    >>> from divulge import Joint
     >>> bit = [["3/4", "1/4"], ["1/4", "3/4"]]
-    >>> pmc_given(Joint(["1/2", "1/2"], bit), 0, bit).values.round(9).tolist()  # log 5/8 / (1/4), log 3/8 / (1/4)
+    >>> pmc_given(dv.Joint(["1/2", "1/2"], bit), 0, bit).values.round(9).tolist()  # log 5/8 / (1/4), log 3/8 / (1/4)
     [0.916290732, 0.405465108]
     """
     return pmc((as_joint(joint).posterior(outcome), as_channel(channel)), unit)

@@ -80,8 +80,7 @@ def epsilon_from_delta(
 
     Examples
     --------
-    >>> from divulge.dp import LaplaceMechanism
-    >>> epsilon_from_delta(LaplaceMechanism(scale=2.0), 0.0).value
+    >>> epsilon_from_delta(dv.dp.LaplaceMechanism(scale=2.0), 0.0).value
     0.5
     """
     return in_unit(unit, worst(subject, "delta", lambda loss: loss.epsilon(delta), neighbors))

@@ -72,8 +72,7 @@ def mean_concentrated(subject: SubjectLike, neighbors: NeighborsLike = None, uni
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism
-    >>> found = mean_concentrated(GaussianMechanism(sigma=2.0))
+    >>> found = mean_concentrated(dv.dp.GaussianMechanism(sigma=2.0))
     >>> found.mu, found.tau
     (0.125, 0.5)
     """
@@ -117,10 +116,9 @@ def zcdp_rho(
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism, RandomizedResponse
-    >>> zcdp_rho(GaussianMechanism(sigma=2.0)).value
+    >>> zcdp_rho(dv.dp.GaussianMechanism(sigma=2.0)).value
     0.125
-    >>> round(zcdp_rho(RandomizedResponse(epsilon=1.0)).value, 9)  # tanh(1/2)
+    >>> round(zcdp_rho(dv.dp.RandomizedResponse(epsilon=1.0)).value, 9)  # tanh(1/2)
     0.462117157
     """
     nats = nats_of(xi, "xi", unit)
@@ -157,8 +155,7 @@ def zcdp_xi(
 
     Examples
     --------
-    >>> from divulge.dp import LaplaceMechanism
-    >>> zcdp_xi(LaplaceMechanism(scale=1.0), rho=0.0).value  # pure DP
+    >>> zcdp_xi(dv.dp.LaplaceMechanism(scale=1.0), rho=0.0).value  # pure DP
     1.0
     """
     if not rho < math.inf:
@@ -201,8 +198,7 @@ def approximate_zcdp_rho(
 
     Examples
     --------
-    >>> from divulge.dp import RandomizedResponse
-    >>> approximate_zcdp_rho(RandomizedResponse(epsilon=1.0), 0.5).value
+    >>> approximate_zcdp_rho(dv.dp.RandomizedResponse(epsilon=1.0), 0.5).value
     0.0
     """
     if not 0 <= delta < 1:
@@ -278,8 +274,7 @@ def truncated_cdp(subject: SubjectLike, neighbors: NeighborsLike = None, unit: U
 
     Examples
     --------
-    >>> from divulge.dp import RandomizedResponse
-    >>> truncated_cdp(RandomizedResponse(epsilon=1.0)).xi
+    >>> truncated_cdp(dv.dp.RandomizedResponse(epsilon=1.0)).xi
     1.0
     """
     pure, rho = renyi_dp(subject, math.inf, neighbors, unit), zcdp_rho(subject, 0.0, neighbors, unit=unit)

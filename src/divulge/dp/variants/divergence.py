@@ -75,8 +75,7 @@ def renyi_dp(subject: SubjectLike, alpha: float, neighbors: NeighborsLike = None
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism
-    >>> renyi_dp(GaussianMechanism(sigma=2.0), 8.0).value  # alpha / (2 sigma^2)
+    >>> renyi_dp(dv.dp.GaussianMechanism(sigma=2.0), 8.0).value  # alpha / (2 sigma^2)
     1.0
     """
     return in_unit(unit, worst(subject, "divergence", lambda loss: loss.renyi(alpha), neighbors))
@@ -108,8 +107,7 @@ def renyi_order(subject: SubjectLike, epsilon: float, neighbors: NeighborsLike =
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism
-    >>> renyi_order(GaussianMechanism(sigma=2.0), 1.0).value
+    >>> renyi_order(dv.dp.GaussianMechanism(sigma=2.0), 1.0).value
     8.0
     """
     threshold = nats_of(epsilon, "epsilon", unit)

@@ -58,8 +58,7 @@ def mutual_information_dp(subject: SubjectLike, neighbors: NeighborsLike = None,
     --------
     >>> mutual_information_dp([["1", "0"], ["0", "1"]], unit="bits").upper
     1.0
-    >>> from divulge.dp import RandomizedResponse
-    >>> found = mutual_information_dp(RandomizedResponse(1.0), unit="bits")
+    >>> found = mutual_information_dp(dv.dp.RandomizedResponse(1.0), unit="bits")
     >>> round(found.value, 9), found.gap < 1e-11  # 1 - h(1 / (1 + e)), the binary symmetric channel
     (0.160058462, True)
     """

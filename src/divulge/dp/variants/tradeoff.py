@@ -181,8 +181,7 @@ def gaussian_dp(subject: SubjectLike | HasTradeOff, neighbors: NeighborsLike = N
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism
-    >>> gaussian_dp(GaussianMechanism(sigma=2.0)).value
+    >>> gaussian_dp(dv.dp.GaussianMechanism(sigma=2.0)).value
     0.5
     """
     known: Any = subject

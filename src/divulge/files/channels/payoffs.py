@@ -27,13 +27,10 @@ def read_payoffs(path: PathLike, argument: str = "--gain") -> Payoffs:
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name) / "gain.csv"
+    >>> path = folder / "gain.csv"
     >>> _ = path.write_text("action,sick,well\\ntreat,1,1/3\\nwait,0,1\\n")
     >>> read_payoffs(path).matrix
     [['1', '1/3'], ['0', '1']]
-    >>> folder.cleanup()
     """
     with opened(path) as stream:
         if name_of(path).lower().endswith(".json"):

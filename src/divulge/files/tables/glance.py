@@ -44,13 +44,10 @@ def glance(path: Path, **options: Any) -> Glance | None:
 
     Examples
     --------
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> file = Path(folder.name) / "survey.csv"
+    >>> file = folder / "survey.csv"
     >>> _ = file.write_text("Survey of 2026\\nwho,faith,town\\n1,a,x\\n2,b,y\\nTotal,,2\\n")
     >>> glance(file).layout, glance(file).first[1]
     (Layout(first=2, last=2, footer=1), (2, ('who', 'faith', 'town')))
-    >>> folder.cleanup()
     """
     suffix = path.suffix.lower()
     if suffix not in TABLES["CSV"] and suffix not in TABLES["Excel"]:

@@ -86,7 +86,6 @@ class Source(Shown):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> source = dv.open_table({"answer": ["yes", "no", "no"]})
     >>> source.schema.names, source.rows
     (['answer'], 3)
@@ -108,7 +107,6 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> len(dv.open_table({"answer": ["yes", "no", "no"]}).parts(["answer"]))
         1
         """
@@ -119,7 +117,6 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> source = dv.open_table({"answer": ["yes", "no", "no"]})
         >>> [batch.num_rows for batch in source.watched(print).batches()]
         3 3
@@ -142,7 +139,6 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> source = dv.open_table({"answer": ["yes", "no", "no"], "age": [1, 2, 3]})
         >>> [batch.num_rows for batch in source.batches(["age"])]
         [3]
@@ -162,7 +158,6 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.open_table({"sex": ["f"]}).require_columns(["sexe"])
         Traceback (most recent call last):
         divulge.errors.InputFileError: table: has no column 'sexe'. Did you mean 'sex'? Hint: its columns are 'sex'.
@@ -177,7 +172,6 @@ class Source(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.open_table({"answer": ["yes"]}).require_values(["answer"])
         """
         self.require_columns(columns)

@@ -91,14 +91,11 @@ def open_table(
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name) / "people.csv"
+    >>> path = folder / "people.csv"
     >>> _ = path.write_text("name;height\\nAda;1,65\\nBob;1,80\\n")
     >>> source = open_table(path, delimiter=";", decimal=",")
     >>> source.schema.names, source.rows
     (['name', 'height'], 2)
-    >>> folder.cleanup()
     """
     if isinstance(table, Source):
         return table

@@ -36,8 +36,7 @@ class Step(Shown):
 
     Examples
     --------
-    >>> from divulge import LDP, PML
-    >>> step = PML("1/4").implies(LDP, p_min="1/2").derivation[0]
+    >>> step = dv.PML("1/4").implies(dv.LDP, p_min="1/2").derivation[0]
     >>> step.to_dict()["from"], type(step.gives).__name__
     ('pml=0.25', 'PMC')
     """
@@ -52,8 +51,7 @@ class Step(Shown):
 
         Examples
         --------
-        >>> from divulge import LDP, PML
-        >>> [step.to_dict()["theorem"] for step in LDP(1).implies(PML, p_min="1/2").derivation]
+        >>> [step.to_dict()["theorem"] for step in dv.LDP(1).implies(dv.PML, p_min="1/2").derivation]
         ['LDP bounds leakage']
         """
         given = " and ".join(g.text(unit) for g in self.given) or "the context"
@@ -120,8 +118,7 @@ def implied(
 
     Examples
     --------
-    >>> from divulge import ALIP, LIP, PMC, PML
-    >>> found = implied([PML("0.25"), PMC("0.5")], ALIP, p_min="1/3")
+    >>> found = implied([dv.PML("0.25"), dv.PMC("0.5")], dv.ALIP, p_min="1/3")
     >>> found
     ALIP(0.5, 0.25)
     >>> for step in found.derivation:

@@ -40,8 +40,7 @@ class Witness(Shown):
 
     Examples
     --------
-    >>> from divulge import LDP
-    >>> found = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]]).witness
+    >>> found = dv.LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]]).witness
     >>> found.outcome, found.secret, found.other
     (0, 0, 1)
     """
@@ -56,8 +55,7 @@ class Witness(Shown):
 
         Examples
         --------
-        >>> from divulge import LDP
-        >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> verdict = dv.LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> verdict.witness.to_dict()["outcome"]
         0
         """
@@ -71,8 +69,7 @@ class Witness(Shown):
 
         Examples
         --------
-        >>> from divulge import LDP
-        >>> verdict = LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
+        >>> verdict = dv.LDP(1).holds_for([["3/4", "1/4"], ["1/4", "3/4"]])
         >>> verdict.witness.exactly(verdict.subject)
         {'under_secret': '3/4', 'under_other': '1/4', 'ratio': '3'}
         """

@@ -37,8 +37,7 @@ class ADPCurve(LossGuarantee):
 
     Examples
     --------
-    >>> from divulge.dp import GaussianMechanism
-    >>> round(ADPCurve.of(GaussianMechanism(2.0), xi="1/8").rho, 6)  # 2 mu^2
+    >>> round(ADPCurve.of(dv.dp.GaussianMechanism(2.0), xi="1/8").rho, 6)  # 2 mu^2
     0.5
     """
 

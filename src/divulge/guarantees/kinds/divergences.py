@@ -153,8 +153,7 @@ class QuantumRDP(Guarantee):
     >>> states = [[[0.75, 0.25], [0.25, 0.25]], [[0.5, 0.0], [0.0, 0.5]]]
     >>> QuantumRDP(2, 1).holds_for(states).holds
     True
-    >>> from divulge import RDP
-    >>> print(QuantumRDP(2, 1).implies(RDP, alpha=2))  # whatever is measured
+    >>> print(QuantumRDP(2, 1).implies(dv.RDP, alpha=2))  # whatever is measured
     rdp=2:1.0
     """
 

@@ -43,9 +43,7 @@ class LossGuarantee(Guarantee):
 
         Examples
         --------
-        >>> from divulge import ADP
-        >>> from divulge.dp import LaplaceMechanism
-        >>> [loss.highest for loss in ADP.subject(LaplaceMechanism(2.0))]
+        >>> [loss.highest for loss in dv.ADP.subject(dv.dp.LaplaceMechanism(2.0))]
         [0.5]
         """
         return as_subject(as_joint(released).channel if is_pair(released) else released)

@@ -37,8 +37,7 @@ class MetricPrivacy(Guarantee):
 
     Examples
     --------
-    >>> from divulge import Metric
-    >>> line = Metric.line(3)
+    >>> line = dv.Metric.line(3)
     >>> geometric = [["2/3", "1/6", "1/6"], ["1/3", "1/3", "1/3"], ["1/6", "1/6", "2/3"]]
     >>> [MetricPrivacy(level, line).holds_for(geometric).holds for level in (0.69, 0.70)]  # log 2 = 0.693
     [False, True]
@@ -69,8 +68,7 @@ class MetricPrivacy(Guarantee):
 
         Examples
         --------
-        >>> from divulge import Metric
-        >>> level = MetricPrivacy.of([["3/4", "1/4"], ["1/4", "3/4"]], Metric.line(2, step=2))
+        >>> level = MetricPrivacy.of([["3/4", "1/4"], ["1/4", "3/4"]], dv.Metric.line(2, step=2))
         >>> round(level.epsilon, 6)  # log 3 over a distance of 2
         0.549306
         """
@@ -101,8 +99,7 @@ class MetricPrivacy(Guarantee):
 
         Examples
         --------
-        >>> from divulge import Metric
-        >>> MetricPrivacy(1, Metric.grid(3, 3, step="500m")).to_dict()
+        >>> MetricPrivacy(1, dv.Metric.grid(3, 3, step="500m")).to_dict()
         {'kind': 'metric', 'epsilon': 1.0, 'metric': 'grid of 3 x 3, step 1/2 km', 'per': 'km'}
         """
         return {**super().to_dict(unit), "metric": self.metric.name, "per": self.metric.unit}

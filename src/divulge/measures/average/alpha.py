@@ -57,8 +57,7 @@ def sibson(joint: JointLike, order: float, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> round(sibson(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), float("inf")), 9)  # log 3/2
+    >>> round(sibson(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), float("inf")), 9)  # log 3/2
     0.405465108
     """
     joint, a = as_joint(joint), checked_order(order)
@@ -101,8 +100,7 @@ def arimoto(joint: JointLike, order: float, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> joint = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> joint = dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
     >>> abs(arimoto(joint, 2) - sibson(joint, 2)) < 1e-15  # a uniform prior is its own tilt
     True
     """
@@ -143,8 +141,7 @@ def alpha_leakage(joint: JointLike, order: float, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> alpha_leakage(Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), float("inf"), unit="bits")
+    >>> alpha_leakage(dv.Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), float("inf"), unit="bits")
     1.0
     """
     checked_order(order, 1.0)
@@ -179,8 +176,7 @@ def maximal_alpha_leakage(joint: JointLike, order: float, unit: Unit = "nats") -
 
     Examples
     --------
-    >>> from divulge import Channel
-    >>> round(maximal_alpha_leakage(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), float("inf")), 9)  # log 3/2
+    >>> round(maximal_alpha_leakage(dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]]), float("inf")), 9)  # log 3/2
     0.405465108
     """
     a, channel = checked_order(order, 1.0), cast(ChannelLike, joint)

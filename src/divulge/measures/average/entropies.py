@@ -242,8 +242,7 @@ def guesswork_after(joint: JointLike, moment: float = 1) -> Pointwise:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> joint = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> joint = dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
     >>> guesswork_after(joint).to_dict(), guesswork_after(joint, moment=2).to_dict()
     ({0: 1.25, 1: 1.25}, {0: 1.75, 1: 1.75})
     """

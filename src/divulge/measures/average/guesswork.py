@@ -57,8 +57,7 @@ def maximal_guesswork_leakage(joint: JointLike, unit: Unit = "nats") -> Bracket:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> found = maximal_guesswork_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    >>> found = maximal_guesswork_leakage(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     >>> round(found.lower, 6), round(found.upper, 6)  # log 4/3
     (0.287682, 0.287682)
     """

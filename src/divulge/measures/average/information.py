@@ -45,8 +45,7 @@ def mutual_information(joint: JointLike, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> mutual_information(Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), unit="bits")
+    >>> mutual_information(dv.Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), unit="bits")
     1.0
     """
     if type(joint) is Joint and (known := joint.channel.__dict__.get("with_logs")) is not None:

@@ -65,7 +65,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> joint = dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
         >>> round(dv.pml(joint).max(), 9)  # log 3/2
         0.405465108
@@ -77,7 +76,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.min()
         0.25
@@ -89,7 +87,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.argmax()
         'rare'
@@ -104,7 +101,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> round(leak.mean(), 12)  # 0.2 + 0.8 / 4
         0.4
@@ -116,7 +112,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> round(leak.moment(2), 12)  # 0.2 + 0.8 / 16
         0.25
@@ -132,7 +127,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> round(leak.variance(), 12)  # 0.25 - 0.4^2
         0.09
@@ -149,7 +143,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.tail(0.5)
         0.2
@@ -162,7 +155,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.cdf(0.5)
         0.8
@@ -177,7 +169,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.pairs().tolist()
         [[0.25, 0.2], [1.0, 0.0]]
@@ -192,7 +183,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.epsilon(0.2), leak.epsilon(0.1)
         (0.25, 1.0)
@@ -209,7 +199,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.quantile(0.8), leak.quantile(0.9)
         (0.25, 1.0)
@@ -227,7 +216,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.pml(dv.Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]])).to("bits").max()
         1.0
         """
@@ -243,7 +231,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> leak.to_dict()
         {'rare': 1.0, 'usual': 0.25}
@@ -261,7 +248,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> list(leak.to_frame().columns)
         ['probability', 'pml', 'secret']
@@ -288,7 +274,6 @@ class Pointwise(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> leak = dv.results.Pointwise("pml", [1.0, 0.25], [0.2, 0.8], ["rare", "usual"], ["x", "x"], "nats")
         >>> [label.get_text() for label in leak.plot(color="gray").get_yticklabels()]
         ['rare', 'usual']

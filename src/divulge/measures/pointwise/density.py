@@ -129,8 +129,7 @@ def pml(joint: JointLike, unit: Unit = "nats", *, given: Hashable | None = None)
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> round(pml(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max(), 9)  # log 3/2
+    >>> round(pml(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max(), 9)  # log 3/2
     0.405465108
     """
     if (noise := of_noise(joint)) is not None:
@@ -173,8 +172,7 @@ def pmc(joint: JointLike, unit: Unit = "nats", *, given: Hashable | None = None)
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> round(pmc(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max(), 9)  # log 2
+    >>> round(pmc(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).max(), 9)  # log 2
     0.693147181
     """
     if (noise := of_noise(joint)) is not None:
@@ -209,8 +207,7 @@ def lift(joint: JointLike) -> float | Fraction:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> lift(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    >>> lift(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     Fraction(3, 2)
     """
     if (structure := pair_of_structure(joint)) is not None:
@@ -242,8 +239,7 @@ def lip(joint: JointLike, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> round(lip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])), 9)  # log 2, of a lift of 1/2
+    >>> round(lip(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])), 9)  # log 2, of a lift of 1/2
     0.693147181
     """
     return max(alip(joint, unit).lower, alip(joint, unit).upper)
@@ -255,8 +251,7 @@ class DensityBounds(Shown):
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> bounds = alip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), unit="bits")  # lifts 1/2 and 3/2
+    >>> bounds = alip(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), unit="bits")  # lifts 1/2 and 3/2
     >>> bounds.lower, round(2**bounds.upper, 12)
     (1.0, 1.5)
     """
@@ -288,8 +283,7 @@ def alip(joint: JointLike, unit: Unit = "nats") -> DensityBounds:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> alip(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2 and log 3/2
+    >>> alip(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2 and log 3/2
     DensityBounds(lower=0.693147180..., upper=0.405465108...)
     """
     structure = pair_of_structure(joint)
@@ -379,9 +373,8 @@ def lift_capacity(channel: ChannelLike, *, neighbors: NeighborsLike = None) -> f
     --------
     >>> lift_capacity([["3/4", "1/4"], ["1/4", "3/4"]])
     Fraction(3, 1)
-    >>> from divulge import Metric
     >>> geometric = [["2/3", "1/6", "1/6"], ["1/3", "1/3", "1/3"], ["1/6", "1/6", "2/3"]]
-    >>> lift_capacity(geometric), lift_capacity(geometric, neighbors=Metric.line(3))
+    >>> lift_capacity(geometric), lift_capacity(geometric, neighbors=dv.Metric.line(3))
     (Fraction(4, 1), Fraction(2, 1))
     """
     if neighbors is not None:
@@ -460,8 +453,7 @@ def maximal_realizable_cost(joint: JointLike, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> round(maximal_realizable_cost(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])), 9)  # log 2
+    >>> round(maximal_realizable_cost(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])), 9)  # log 2
     0.693147181
     """
     return pmc(joint, unit).max()

@@ -49,8 +49,7 @@ def posterior_divergence(
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> posterior_divergence(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), "total-variation").to_dict()
+    >>> posterior_divergence(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), "total-variation").to_dict()
     {0: 0.25, 1: 0.25}
     """
     joint, convex = as_joint(joint), _convex(f)
@@ -99,8 +98,7 @@ def f_information(
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> f_information(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), "chi-squared")
+    >>> f_information(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), "chi-squared")
     Fraction(1, 4)
     """
     joint, convex = as_joint(joint), _convex(f)

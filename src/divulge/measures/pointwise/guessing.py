@@ -41,8 +41,7 @@ def bayes_vulnerability(joint: JointLike) -> float | Fraction:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> bayes_vulnerability(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    >>> bayes_vulnerability(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     Fraction(3, 4)
     """
     if (
@@ -83,8 +82,7 @@ def min_entropy_leakage(joint: JointLike, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> min_entropy_leakage(Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), unit="bits")
+    >>> min_entropy_leakage(dv.Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]), unit="bits")
     1.0
     """
     joint = as_joint(joint)
@@ -126,8 +124,7 @@ def pointwise_maximal_guesswork_leakage(joint: JointLike, unit: Unit = "nats") -
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> leak = pointwise_maximal_guesswork_leakage(Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
+    >>> leak = pointwise_maximal_guesswork_leakage(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))
     >>> round(leak.max(), 9)  # log 2
     0.693147181
     """

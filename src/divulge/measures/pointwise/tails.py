@@ -41,8 +41,7 @@ class TailEnvelope(Shown):
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> joint = Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> joint = dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])
     >>> tail_envelope(joint, 1.0)  # no post-processing leaks more than log 3/2 < 1
     TailEnvelope(lower=0.0, upper=0.0, exact=True)
     """
@@ -83,8 +82,7 @@ def tail_envelope(
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> joint = Joint.from_matrix([["1/10", "0", "4/10"], ["0", "1/10", "4/10"]])
+    >>> joint = dv.Joint.from_matrix([["1/10", "0", "4/10"], ["0", "1/10", "4/10"]])
     >>> round(tail_envelope(joint, 0.6).upper, 3)  # one outcome reaches log 2; blending others in keeps it above 0.6
     0.243
     >>> round(tail_envelope(joint, 0.6, measure="pmc").upper, 3)  # so much makes one of both 1.8 times rarer
@@ -135,8 +133,7 @@ def envelope_quantile(
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> joint = Joint.from_matrix([["1/10", "0", "4/10"], ["0", "1/10", "4/10"]])
+    >>> joint = dv.Joint.from_matrix([["1/10", "0", "4/10"], ["0", "1/10", "4/10"]])
     >>> found = envelope_quantile(joint, 0.25)
     >>> round(found, 2), tail_envelope(joint, found).upper <= 0.25
     (0.59, True)

@@ -55,8 +55,7 @@ def planar_geometric(metric: Metric, epsilon: Number) -> Channel:
 
     Examples
     --------
-    >>> from divulge import Metric
-    >>> noisy = planar_geometric(Metric.grid(3, 3), 1)
+    >>> noisy = planar_geometric(dv.Metric.grid(3, 3), 1)
     >>> round(float(noisy.matrix[4, 4]), 9)  # 1 / sum over the lattice of e^-|z|
     0.153674944
     """
@@ -96,8 +95,7 @@ def planar_laplace(metric: Metric, epsilon: Number) -> Channel:
 
     Examples
     --------
-    >>> from divulge import Metric
-    >>> noisy = planar_laplace(Metric.grid(3, 3, step=1.1), 0.9)
+    >>> noisy = planar_laplace(dv.Metric.grid(3, 3, step=1.1), 0.9)
     >>> round(float(noisy.matrix[4, 4]), 9), round(float(noisy.matrix[0, 0]), 9)
     (0.107886639, 0.423631701)
     """
@@ -132,8 +130,7 @@ def tight_constraint(metric: Metric, epsilon: Number) -> Channel:
 
     Examples
     --------
-    >>> from divulge import Metric, bayes_capacity
-    >>> round(float(bayes_capacity(tight_constraint(Metric.grid(3, 3), 1))), 9)
+    >>> round(float(dv.bayes_capacity(tight_constraint(dv.Metric.grid(3, 3), 1))), 9)
     3.356336867
     """
     found = _metric(metric)

@@ -105,16 +105,12 @@ class Network(Shown):
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = Path(folder.name) / "coin.bif"
+        >>> path = folder / "coin.bif"
         >>> _ = path.write_text(
         ...     "network coin {} variable x { type discrete [ 2 ] { h, t }; } probability ( x ) { table 0.5, 0.5; }"
         ... )
         >>> Network.from_bif(path).variables["x"].states
         ('h', 't')
-        >>> folder.cleanup()
         """
         return cls(late("divulge.networks.bayesian.bif:read_bif")(path, tolerance))
 

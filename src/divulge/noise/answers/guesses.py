@@ -54,8 +54,7 @@ def power_cost(mechanism: Subject, y: float, p: float) -> Guess:
 
     Examples
     --------
-    >>> from divulge.noise.mechanism import NoiseMechanism
-    >>> cost = power_cost(NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0), 0.7, 2)
+    >>> cost = power_cost(dv.NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0), 0.7, 2)
     >>> round(cost.before, 6), round(cost.after, 6)  # variances
     (1.0, 0.5)
     """
@@ -86,8 +85,7 @@ def alpha_loss(mechanism: Subject, y: float, alpha: float) -> Guess:
 
     Examples
     --------
-    >>> from divulge.noise.mechanism import NoiseMechanism
-    >>> cost = alpha_loss(NoiseMechanism("laplace", "rademacher()", scale=1.0), 1.0, 2.0)
+    >>> cost = alpha_loss(dv.NoiseMechanism("laplace", "rademacher()", scale=1.0), 1.0, 2.0)
     >>> round(cost.before, 6)  # 2 (1 - sqrt(1/2))
     0.585786
     """

@@ -27,7 +27,6 @@ class NoisyLeakage(Shown):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> m = dv.NoiseMechanism("laplace", "rademacher()", scale=2.0)
     >>> round(dv.pmc(m).max(), 6), dv.pmc(m).argmax()  # log cosh(1/2) + 1/2
     (0.620115, inf)
@@ -42,7 +41,6 @@ class NoisyLeakage(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.pml(dv.NoiseMechanism("laplace", "rademacher()", scale=1.0)).at(0.0)
         0.0
         """
@@ -53,7 +51,6 @@ class NoisyLeakage(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.pmc(dv.NoiseMechanism("gaussian", "rademacher()", scale=1.0)).max()
         inf
         """
@@ -64,7 +61,6 @@ class NoisyLeakage(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.pml(dv.NoiseMechanism("laplace", "bernoulli(0.3)", scale=1.0)).argmax()
         inf
         """
@@ -75,7 +71,6 @@ class NoisyLeakage(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> round(dv.pml(dv.NoiseMechanism("discrete-laplace", "bernoulli(0.5)", scale=1.0)).mean(), 6)
         0.379885
         """
@@ -86,7 +81,6 @@ class NoisyLeakage(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.pml(dv.NoiseMechanism("laplace", "rademacher()", scale=2.0)).tail(0.5) < 1e-12
         True
         """
@@ -97,7 +91,6 @@ class NoisyLeakage(Shown):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> round(dv.pml(dv.NoiseMechanism("laplace", "rademacher()", scale=2.0)).quantile(0.9), 6)
         0.379885
         """

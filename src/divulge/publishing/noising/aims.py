@@ -41,12 +41,11 @@ def aimed(plan: Plan, unit: Unit, noise: str | None, level: float, reaches: Sequ
 
     Examples
     --------
-    >>> from divulge import Count
     >>> from divulge.publishing.counting.groups import Categories
     >>> from divulge.publishing.queries import plan_of
     >>> from divulge.publishing.statistics import Reach
     >>> cells = {"sex": Categories.of(["f", "m"], others=False, gaps=False)}
-    >>> found = aimed(plan_of([Count("sex")], cells, [], Unit()), Unit(), None, 0.95, [Reach(Fraction(20))])
+    >>> found = aimed(plan_of([dv.Count("sex")], cells, [], Unit()), Unit(), None, 0.95, [Reach(Fraction(20))])
     >>> float(found.guarantee.epsilon) < 0.361, found.shares  # 2 / scale; two of e^(-20 / scale) are .05
     (True, (1.0,))
     """

@@ -130,8 +130,7 @@ def draw(
 
     Examples
     --------
-    >>> from divulge.model.integer import IntegerChannel
-    >>> table = AliasTable.of(IntegerChannel.of([["1", "0"], ["0", "1"]]))
+    >>> table = AliasTable.of(dv.IntegerChannel.of([["1", "0"], ["0", "1"]]))
     >>> draw(table, np.array([0, 1, 1])).tolist()
     [0, 1, 1]
     """

@@ -249,8 +249,7 @@ def largest(mechanism: Any, values: Sequence[Any]) -> int:
 
     Examples
     --------
-    >>> from divulge.dp import NoisyMax
-    >>> largest(NoisyMax(0.001, noise="gumbel"), [3, 5, 4])
+    >>> largest(dv.dp.NoisyMax(0.001, noise="gumbel"), [3, 5, 4])
     1
     """
     given = [_rational(value) for value in values]
@@ -274,8 +273,7 @@ def answers(mechanism: Any, values: Iterable[Any], at: Any) -> Iterator[bool]:
 
     Examples
     --------
-    >>> from divulge.dp import SparseVector
-    >>> list(answers(SparseVector(0.001, answers=2, threshold=0.001), [1, 9, 2, 8, 7], at=5))
+    >>> list(answers(dv.dp.SparseVector(0.001, answers=2, threshold=0.001), [1, 9, 2, 8, 7], at=5))
     [False, True, False, True]
     """
     chance = Chance()

@@ -48,8 +48,7 @@ class Contingency(Tabled, Record):
 
     Examples
     --------
-    >>> from divulge import contingency
-    >>> found = contingency({"x": ["a", "b", "a"], "y": ["c", "c", "c"]}, ["x", "y"])
+    >>> found = dv.contingency({"x": ["a", "b", "a"], "y": ["c", "c", "c"]}, ["x", "y"])
     >>> found.labels, found.rows
     ((('a', 'b'), ('c',)), 3)
     >>> found.cells.tolist(), found.counts.tolist()
@@ -79,8 +78,7 @@ class Contingency(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import contingency
-        >>> contingency({"x": ["a", None]}, "x").keep_missing_apart("a")
+        >>> dv.contingency({"x": ["a", None]}, "x").keep_missing_apart("a")
         Traceback (most recent call last):
         divulge.errors.DivulgeError: `null_as` must be another label than the values of column 'x'; it is one of ...
         """
@@ -97,9 +95,8 @@ class Contingency(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import contingency
         >>> table = {"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]}
-        >>> contingency(table, ["sex", "ill"]).dense().tolist()
+        >>> dv.contingency(table, ["sex", "ill"]).dense().tolist()
         [[1, 1], [1, 0]]
         """
         out = np.zeros([len(labels) for labels in self.labels], dtype=np.int64)
@@ -111,9 +108,8 @@ class Contingency(Tabled, Record):
 
         Examples
         --------
-        >>> from divulge import contingency
         >>> table = {"sex": ["f", "m", "f"], "ill": ["no", "no", "yes"]}
-        >>> contingency(table, ["sex", "ill"]).to_dict()
+        >>> dv.contingency(table, ["sex", "ill"]).to_dict()
         {('f', 'no'): 1, ('f', 'yes'): 1, ('m', 'no'): 1}
         """
         keys = zip(*(map(labels.__getitem__, places) for labels, places in self._by_column()), strict=True)

@@ -138,7 +138,6 @@ class Frequencies(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
         >>> found = dv.estimate_frequencies({"ill": ["yes"] * 40 + ["no"] * 60}, coin, column="ill").to_dict()
         >>> [(one["value"], round(one["frequency"], 6)) for one in found["values"]]
@@ -167,7 +166,6 @@ class Frequencies(Tabled, Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"ill": ["yes"] * 40 + ["no"] * 60}
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
         >>> list(dv.estimate_frequencies(table, coin, column="ill").to_frame().columns)

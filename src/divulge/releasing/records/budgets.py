@@ -81,8 +81,7 @@ def aside_of(budget: Any, adaptive: Any, aside: Any) -> float | None:
 
     Examples
     --------
-    >>> from divulge.guarantees import ADP
-    >>> aside_of(ADP(1, 1e-6), True, 1e-7), aside_of(ADP(1, 1e-6), False, 0.0)
+    >>> aside_of(dv.ADP(1, 1e-6), True, 1e-7), aside_of(dv.ADP(1, 1e-6), False, 0.0)
     (1e-07, None)
     """
     if not isinstance(adaptive, bool):

@@ -212,10 +212,9 @@ def fingerprint(source: Source, key: Key, protected: Sequence[str] = ()) -> Fing
 
     Examples
     --------
-    >>> from divulge import open_table
     >>> key = Key(bytes(32))
     >>> one, other = {"age": [31, 42]}, {"age": ["42.0", "31"]}
-    >>> fingerprint(open_table(one), key).whole == fingerprint(open_table(other), key).whole
+    >>> fingerprint(dv.open_table(one), key).whole == fingerprint(dv.open_table(other), key).whole
     True
     """
     names = names_in(source.schema, protected)

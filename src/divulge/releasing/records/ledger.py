@@ -43,20 +43,17 @@ class Ledger:
 
     Examples
     --------
-    >>> import tempfile, pyarrow as pa
-    >>> from divulge import release
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> ledger = Ledger(f"{folder.name}/ledger.sqlite")
+    >>> import pyarrow as pa
+    >>> ledger = Ledger(folder / "ledger.sqlite")
     >>> survey = pa.table({"answer": ["yes", "no"]})
     >>> coin = {"yes": {"yes": "3/4", "no": "1/4"}, "no": {"yes": "1/4", "no": "3/4"}}
     >>> once = dict(column="answer", mechanism=coin, ledger=ledger, source_name="survey", budget="ldp=2")
-    >>> _ = release(survey, **once)
+    >>> _ = dv.release(survey, **once)
     >>> ledger.spent("survey", ["answer"])
     {'ldp': 1.098612288...}
-    >>> release(survey, **once)
+    >>> dv.release(survey, **once)
     Traceback (most recent call last):
     divulge.errors.DivulgeError: `budget` must allow ldp 2.2 in all; it is 2. Hint: nothing was drawn; both are in nats.
-    >>> folder.cleanup()
     """
 
     def __repr__(self) -> str:
@@ -82,12 +79,9 @@ class Ledger:
 
         Examples
         --------
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> ledger = Ledger(folder / "ledger.db")
         >>> Ledger.of(ledger) is ledger
         True
-        >>> folder.cleanup()
         """
         if isinstance(where, Ledger):
             return where
@@ -104,16 +98,12 @@ class Ledger:
 
         Examples
         --------
-        >>> import divulge as dv
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
         >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> ledger = Ledger(folder / "ledger.db")
         >>> _ = dv.release(table, column="answer", mechanism=coin, ledger=ledger, source_name="survey")
         >>> [entry.rows for entry in ledger.entries("survey")]
         [4]
-        >>> folder.cleanup()
         """
         return self._database.read(lambda connection: entries_in(connection, self._database, source, columns))
 
@@ -122,16 +112,12 @@ class Ledger:
 
         Examples
         --------
-        >>> import tempfile, pathlib
-        >>> import divulge as dv
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> where = pathlib.Path(folder.name) / "ledger.db"
+        >>> where = folder / "ledger.db"
         >>> survey = {"answer": ["yes", "no"]}
         >>> asked = {"column": "answer", "guarantee": "ldp=1", "ledger": where, "source_name": "survey"}
         >>> _ = dv.release(survey, **asked)
         >>> dv.Ledger(where).tables()
         ['survey']
-        >>> folder.cleanup()
         """
         database = self._database
         known = database.read(lambda connection: known_tables(connection, database))
@@ -146,16 +132,12 @@ class Ledger:
 
         Examples
         --------
-        >>> import divulge as dv
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
         >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> ledger = Ledger(folder / "ledger.db")
         >>> _ = dv.release(table, column="answer", mechanism=coin, ledger=ledger, source_name="survey")
         >>> round(ledger.spent("survey", ["answer"])["ldp"], 9)  # log 3, rounded up
         1.098612289
-        >>> folder.cleanup()
         """
         database = self._database
 
@@ -179,10 +161,7 @@ class Ledger:
 
         Examples
         --------
-        >>> import tempfile, pathlib
-        >>> import divulge as dv
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> ledger = Ledger(folder / "ledger.db")
         >>> visits = {"who": [1, 1, 2], "ill": ["yes", "no", "no"]}
         >>> asked = dict(column="ill", mechanism="randomized-response", ratio=3, ledger=ledger, source_name="visits")
         >>> _ = dv.release({"ill": visits["ill"]}, **asked, people="new")
@@ -192,7 +171,6 @@ class Ledger:
         >>> ledger.rows_per_person("visits", "who", 2)
         >>> round(ledger.spent("visits", ["ill"])["ldp"], 9)  # log 3, and log 3 for each of two rows
         3.295836866
-        >>> folder.cleanup()
         """
         DivulgeError.unless(person, str, "person", "be the name of a column")
         given: Any = most
@@ -214,12 +192,9 @@ class Ledger:
 
         Examples
         --------
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> ledger = Ledger(folder / "ledger.db")
         >>> ledger.fingerprint({"answer": ["yes", "no"]}).rows
         2
-        >>> folder.cleanup()
         """
         return fingerprint(open_table(source), self.key, columns)
 
@@ -254,19 +229,15 @@ class Ledger:
 
         Examples
         --------
-        >>> import divulge as dv
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism=coin)
-        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> ledger = Ledger(folder / "ledger.db")
         >>> try:
         ...     with ledger.spending("survey", receipt):
         ...         raise OSError("the disk is full")
         ... except OSError:
         ...     len(ledger.entries("survey"))
         0
-        >>> folder.cleanup()
         """
         database = self._database
         self.require_writable()
@@ -308,16 +279,13 @@ class Ledger:
 
         Examples
         --------
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> ledger = Ledger(pathlib.Path(folder.name) / "ledger.db")
+        >>> ledger = Ledger(folder / "ledger.db")
         >>> ledger.keep("people", "adp=1:1e-6", adaptive=True, aside=1e-7)
         >>> print(*ledger.budgets("people"))
         adp=1:1e-06, chosen on the way, 1e-07 aside
         >>> ledger.keep("survey", "ldp=2", ["answer"])
         >>> [(kept.columns, str(kept.budget)) for kept in ledger.budgets("survey")]
         [(('answer',), 'ldp=2')]
-        >>> folder.cleanup()
         """
         wanted = None if budget is None else budget_in(budget)
         part = aside_of(wanted, adaptive, aside)
@@ -337,11 +305,8 @@ class Ledger:
 
         Examples
         --------
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> Ledger(pathlib.Path(folder.name) / "ledger.db").budgets("survey")
+        >>> Ledger(folder / "ledger.db").budgets("survey")
         []
-        >>> folder.cleanup()
         """
         database = self._database
         return database.read(
@@ -353,10 +318,7 @@ class Ledger:
 
         Examples
         --------
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> Ledger(pathlib.Path(folder.name) / "ledger.db").require_writable()
-        >>> folder.cleanup()
+        >>> Ledger(folder / "ledger.db").require_writable()
         """
         if not self._database.writable:
             raise DivulgeError("the ledger is not to be written: it, or its folder, is read-only. Nothing was drawn.")

@@ -107,9 +107,8 @@ class Receipt(Record):
 
     Examples
     --------
-    >>> from divulge import Channel, release
-    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-    >>> receipt = release({"answer": ["yes", "no", "no"]}, column="answer", mechanism=coin)
+    >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    >>> receipt = dv.release({"answer": ["yes", "no", "no"]}, column="answer", mechanism=coin)
     >>> receipt.columns, receipt.channel == coin
     (('answer',), True)
     """
@@ -152,7 +151,6 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.matrix_of("answer").channel.weights.shape
@@ -171,7 +169,6 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.mechanism_of("answer").guarantees
         {'ldp': 1.098612288...}
@@ -188,7 +185,6 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.names_of(receipt.mechanisms[0])
         ('answer_perturbed',)
@@ -202,7 +198,6 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.to_dict()["rows"]
         2
@@ -236,14 +231,10 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
         >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
-        >>> path = pathlib.Path(folder.name) / "out.csv"
+        >>> path = folder / "out.csv"
         >>> dv.release({"answer": ["yes", "no", "no", "no"]}, path, column="answer", mechanism=coin).describes(path)
         True
-        >>> folder.cleanup()
         """
         return self.digest == digest(Path(path))
 
@@ -252,15 +243,11 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = pathlib.Path(folder.name) / "receipt.json"
+        >>> path = folder / "receipt.json"
         >>> receipt.save(path)
         >>> Receipt.read(path).rows
         2
-        >>> folder.cleanup()
         """
         with replacing(path) as stream:
             stream.write(self.to_json())
@@ -270,7 +257,6 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> receipt.to_json()[:1]
         b'{'
@@ -285,7 +271,6 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> Receipt.of(receipt) is receipt, Receipt.of([[1, 0], [0, 1]])
         (True, None)
@@ -307,15 +292,11 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = pathlib.Path(folder.name) / "receipt.json"
+        >>> path = folder / "receipt.json"
         >>> receipt.save(path)
         >>> Receipt.read(path).columns
         ('answer',)
-        >>> folder.cleanup()
         """
         return cls.of_document(read_document(path), name_of(path))
 
@@ -350,7 +331,6 @@ class Receipt(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> receipt = dv.release({"answer": ["yes", "no"]}, column="answer", mechanism="randomized-response", ratio=3)
         >>> Receipt.from_dict(receipt.to_dict()).rows
         2

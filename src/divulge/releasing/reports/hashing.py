@@ -93,8 +93,7 @@ def words_of(protocol: TwoLevel) -> int:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> words_of(protocols.hadamard(3, 1.0)), words_of(protocols.prefix_extension(1.0))
+    >>> words_of(dv.protocols.hadamard(3, 1.0)), words_of(dv.protocols.prefix_extension(1.0))
     (0, 4)
     """
     return SEED * protocol.hashed + isinstance(protocol.sets, Prefixes)

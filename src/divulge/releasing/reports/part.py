@@ -111,8 +111,7 @@ def report_columns(protocol: Protocol, name: str) -> list[str]:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> report_columns(protocols.local_hashing(None, 1.0), "url")
+    >>> report_columns(dv.protocols.local_hashing(None, 1.0), "url")
     ['url', 'url_seed_1', 'url_seed_2', 'url_seed_3']
     """
     seeds = [f"{name}_seed_{j + 1}" for j in range(min(SEED, words_of(protocol)))]
@@ -124,8 +123,7 @@ def texts_coded(protocol: Protocol, texts: Sequence[Any], key: bytes) -> np.ndar
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> texts_coded(protocols.prefix_extension(1.0, 4), ["abc"], b"").shape
+    >>> texts_coded(dv.protocols.prefix_extension(1.0, 4), ["abc"], b"").shape
     (1, 3)
     """
     sets = protocol.sets

@@ -36,8 +36,7 @@ class Reports(Record, Shown):
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> reports = protocols.hadamard(["a", "b", "c"], 1.0).report(["a"] * 500 + ["b"] * 500)
+    >>> reports = dv.protocols.hadamard(["a", "b", "c"], 1.0).report(["a"] * 500 + ["b"] * 500)
     >>> len(reports), reports.frequencies().values
     (1000, ('a', 'b', 'c'))
     """
@@ -64,8 +63,7 @@ class Reports(Record, Shown):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> int(protocols.randomized_response(["a", "b"], 1.0).report(["a"] * 9).support().sum())
+        >>> int(dv.protocols.randomized_response(["a", "b"], 1.0).report(["a"] * 9).support().sum())
         9
         """
         return self._decoder(values, progress).support()
@@ -115,8 +113,7 @@ class Reports(Record, Shown):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> reports = protocols.local_hashing(None, 2.0).report(["x.org"] * 4000)
+        >>> reports = dv.protocols.local_hashing(None, 2.0).report(["x.org"] * 4000)
         >>> found = reports.frequencies(["x.org", "y.org"], confidence=1 - 1e-9)
         >>> bool(found.lower[0] > 0.5 > found.upper[1])
         True
@@ -128,8 +125,7 @@ class Reports(Record, Shown):
 
         Examples
         --------
-        >>> from divulge import protocols
-        >>> protocols.local_hashing(None, 1.0).report(["a"]).table("url").column_names
+        >>> dv.protocols.local_hashing(None, 1.0).report(["a"]).table("url").column_names
         ['url', 'url_seed_1', 'url_seed_2', 'url_seed_3']
         """
         import pyarrow as pa

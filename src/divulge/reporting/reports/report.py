@@ -102,7 +102,6 @@ class Belief(Shown):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> dv.report(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).beliefs[0].down
     0.25
     """
@@ -147,7 +146,6 @@ class Report(Record):
 
     Examples
     --------
-    >>> import divulge as dv
     >>> coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["ill", "well"], ["yes", "no"])
     >>> found = dv.report(dv.Joint(["1/10", "9/10"], coin))
     >>> found.beliefs[0].before, round(found.beliefs[0].up, 4)  # P(ill | yes) = 3/40 / (3/40 + 9/40)
@@ -320,7 +318,6 @@ class Report(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> dv.report(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])).kept(dv.LDP)  # log 3
         LDP(1.098612288...)
         """
@@ -346,7 +343,6 @@ class Report(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.report([[0.75, 0.25], [0.25, 0.75]], prior=[0.1, 0.9])
         >>> found.to_dict()["beliefs"][0]["secret"]
         0
@@ -393,7 +389,6 @@ class Report(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.report([[0.75, 0.25], [0.25, 0.75]], prior=[0.1, 0.9])
         >>> print(found.text().splitlines()[0])
         In short
@@ -407,7 +402,6 @@ class Report(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.report([[0.75, 0.25], [0.25, 0.75]], prior=[0.1, 0.9])
         >>> found.html()[:15]
         '<!doctype html>'
@@ -423,12 +417,8 @@ class Report(Record):
 
         Examples
         --------
-        >>> import divulge as dv
         >>> found = dv.report([[0.75, 0.25], [0.25, 0.75]], prior=[0.1, 0.9])
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> found.save(pathlib.Path(folder.name) / "report.html")
-        >>> folder.cleanup()
+        >>> found.save(folder / "report.html")
         """
         write_page(self.html, path, force, private=self.estimated)
 

@@ -33,7 +33,6 @@ class Statement:
 
     Examples
     --------
-    >>> import divulge as dv
     >>> table = {"answer": ["yes", "no", "no", "no"]}
     >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
     >>> statement(receipt).text().splitlines()[0]
@@ -56,7 +55,6 @@ class Statement:
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> statement(receipt).lead[0][:40]
@@ -70,7 +68,6 @@ class Statement:
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> "250 appear with an answer that is not theirs" in " ".join(statement(receipt).text().split())
@@ -83,7 +80,6 @@ class Statement:
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> statement(receipt, "de").html()[:32]
@@ -96,7 +92,6 @@ class Statement:
 
         Examples
         --------
-        >>> import divulge as dv
         >>> table = {"answer": ["yes", "no", "no", "no"]}
         >>> receipt = dv.release(table, column="answer", mechanism="randomized-response", ratio=3)
         >>> statement(receipt).to_dict()["language"]
@@ -142,7 +137,6 @@ def statement(
 
     Examples
     --------
-    >>> import divulge as dv
     >>> receipt = dv.release({"answer": ["yes", "no", "no", "no"]}, column="answer", guarantee="ldp=1")
     >>> "Many of the published answers are untrue." in " ".join(statement(receipt).text().split())
     True

@@ -41,8 +41,7 @@ class Infeasible(Shown):
 
     Examples
     --------
-    >>> from divulge import generalize
-    >>> proof = generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2").certificate
+    >>> proof = dv.generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2").certificate
     >>> proof.infeasible[0].levels, proof.infeasible[0].group, proof.infeasible[0].measured
     ({'age': 0}, {'age': '1'}, 1)
     """

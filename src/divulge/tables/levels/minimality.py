@@ -50,9 +50,8 @@ class Minimality(Shown):
 
     Examples
     --------
-    >>> from divulge import generalize
     >>> rows = {"q": ["a"] * 2 + ["b"] * 5, "ill": ["yes", "yes", "no", "no", "no", "no", "no"]}
-    >>> found = generalize(rows, known="q", secret="ill", guarantees="lift=1.75").minimality
+    >>> found = dv.generalize(rows, known="q", secret="ill", guarantees="lift=1.75").minimality
     >>> found.group, found.value, str(found.by_group), str(found.after), found.tables, found.left
     ({'q': 'a'}, 'yes', '2/7', '1', 3, 1)
     """

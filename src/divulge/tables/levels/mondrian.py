@@ -32,10 +32,9 @@ class Local(Shown):
 
     Examples
     --------
-    >>> from divulge import generalize
     >>> ages = {"age": [31, 34, 38, 39, 45, 46, 49, 71, 75, 88]}
     >>> ladder = {"age": {"kind": "ladder", "arguments": [[5, 10, 50], 0, None, None]}}
-    >>> found = generalize(ages, known="age", guarantees="k=2", hierarchies=ladder, recoding="local")
+    >>> found = dv.generalize(ages, known="age", guarantees="k=2", hierarchies=ladder, recoding="local")
     >>> found.table.column("age").unique().to_pylist(), round(found.loss, 3), round(found.local.bound, 3)
     (['[30, 35)', '[35, 40)', '[45, 50)', '[50, 100)'], 13.51, 12.34)
     """

@@ -39,8 +39,7 @@ class Certificate(Shown):
 
     Examples
     --------
-    >>> from divulge import generalize
-    >>> proof = generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2").certificate
+    >>> proof = dv.generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2").certificate
     >>> proof.optimum, proof.nodes, len(proof.infeasible)
     ({'age': 1}, 2, 1)
     """

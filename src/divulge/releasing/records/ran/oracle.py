@@ -40,8 +40,7 @@ def family(protocol: Protocol) -> str:
 
     Examples
     --------
-    >>> from divulge import protocols
-    >>> family(protocols.local_hashing(9, 1.0))
+    >>> family(dv.protocols.local_hashing(9, 1.0))
     'multiply-shift (Dietzfelbinger 1996), pairwise independent, a seed a report'
     """
     beginning = (BEGINNING,) if isinstance(protocol.sets, Prefixes) else ()
