@@ -68,8 +68,7 @@ def normalized_information(joint: JointLike, unit: Unit = "nats") -> float:
 
     Examples
     --------
-    >>> from divulge import Joint
-    >>> normalized_information(Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]))
+    >>> normalized_information(dv.Joint(["1/2", "1/2"], [["1", "0"], ["0", "1"]]))
     1.0
     """
     from divulge.measures.average.entropies import entropy
@@ -165,8 +164,7 @@ GAIN = (
 
         Examples
         --------
-        >>> from divulge import vulnerability
-        >>> vulnerability(["1/2", "1/3", "1/6"], Gain.avoid(3))
+        >>> dv.vulnerability(["1/2", "1/3", "1/6"], Gain.avoid(3))
         Fraction(5, 6)
         """
         letters = _alphabet(secrets)

@@ -40,8 +40,6 @@ _SET_DEATH_SIGNAL = 1
 def search_path() -> list[str]:
     """Return where modules are looked for, without the working folder and without what is relative to it.
 
-    Examples
-    --------
     >>> "" in search_path()
     False
     """

@@ -90,8 +90,6 @@ class MissingExtraError(DivulgeError):
 def printable(text: str) -> str:
     """Return text with control characters and those that turn its direction written out: printing it does nothing else.
 
-    Examples
-    --------
     >>> printable("a\x1b[2J")
     'a\\\\x1b[2J'
     """
@@ -101,8 +99,6 @@ def printable(text: str) -> str:
 def number_of(count: int, noun: str) -> str:
     """Return a count with its noun, in the singular for one.
 
-    Examples
-    --------
     >>> number_of(1, "row"), number_of(2000, "row")
     ('1 row', '2,000 rows')
     """
@@ -116,8 +112,6 @@ _PLURALS = {"try": "tries", "guess": "guesses", "person": "people"}
 def did_you_mean(word: object, known: Iterable[object]) -> str:
     """Return " Did you mean 'x'?" with the known word most like `word`, or nothing.
 
-    Examples
-    --------
     >>> did_you_mean("religon", ["age", "religion"])
     " Did you mean 'religion'?"
     >>> did_you_mean("height", ["age", "religion"]), did_you_mean("age", ["age"])

@@ -48,8 +48,6 @@ def as_number(value: Any) -> Any:
 def as_float(value: Any) -> float:
     """Return the double nearest to a number at least 0; +inf when that is beyond all doubles.
 
-    Examples
-    --------
     >>> as_float(Fraction(10**400, 3)), as_float(Fraction(1, 4))
     (inf, 0.25)
     """
@@ -62,8 +60,6 @@ def as_float(value: Any) -> float:
 def double_above(value: Fraction | float) -> float:
     """Return the least double that is at least a number.
 
-    Examples
-    --------
     >>> double_above(0.75), Fraction(double_above(Fraction(3, 10))) >= Fraction(3, 10)
     (0.75, True)
     """
@@ -74,8 +70,6 @@ def double_above(value: Fraction | float) -> float:
 def double_below(value: Fraction | float) -> float:
     """Return the largest double that is at most a number.
 
-    Examples
-    --------
     >>> double_below(0.75), Fraction(double_below(Fraction(1, 10))) <= Fraction(1, 10)
     (0.75, True)
     """
@@ -93,8 +87,6 @@ def correctly_rounded(ball: Callable[[], Any]) -> float:
     `ball` gives a python-flint `arb` at the current precision and is called again at higher ones. A value that is
     still indistinguishable from 0 at the largest precision is 0.
 
-    Examples
-    --------
     >>> import flint
     >>> round(correctly_rounded(lambda: flint.arb(3).log() / flint.arb(2).log()), 9)
     1.584962501
@@ -123,8 +115,6 @@ def arb(value: Rational | int) -> Any:
 def log(value: Rational | int, unit: Unit = "nats") -> float:
     """Return the logarithm of a non-negative rational, correctly rounded; log 0 is -inf.
 
-    Examples
-    --------
     >>> round(log(Fraction(15)), 9)
     2.708050201
     >>> log(Fraction(8), "bits")
@@ -141,8 +131,6 @@ def log(value: Rational | int, unit: Unit = "nats") -> float:
 def rounded_log(ball: Callable[[], Any], unit: Unit = "nats") -> float:
     """Return the double nearest to the logarithmic quantity that `ball()` encloses in nats, in `unit`.
 
-    Examples
-    --------
     >>> rounded_log(lambda: arb(8).log() / 2, "bits")
     1.5
     """
@@ -153,8 +141,6 @@ def rounded_log(ball: Callable[[], Any], unit: Unit = "nats") -> float:
 def weighted_log_sum(terms: Iterable[tuple[Rational, Rational]], unit: Unit = "nats") -> float:
     """Return sum of w log r over (w, r) pairs of rationals, correctly rounded; terms with w = 0 are 0.
 
-    Examples
-    --------
     >>> weighted_log_sum([(Fraction(1, 2), Fraction(4)), (Fraction(-1), Fraction(2))])
     0.0
     """
@@ -174,8 +160,6 @@ def weighted_log_sum(terms: Iterable[tuple[Rational, Rational]], unit: Unit = "n
 def log_sum_exp(logs: Iterable[Any]) -> Any:
     """Return the ball of log(e^l_1 + e^l_2 + ...) of python-flint `arb`s, the largest factored out.
 
-    Examples
-    --------
     >>> round(correctly_rounded(lambda: log_sum_exp([arb(0), arb(0), arb(-1000)])), 9)  # log 2
     0.693147181
     """
@@ -188,8 +172,6 @@ def log_sum_exp(logs: Iterable[Any]) -> Any:
 def total(values: Iterable[Fraction]) -> Fraction:
     """Return the sum, of neighbors first and then of their sums: long fractions are met last.
 
-    Examples
-    --------
     >>> total([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)])
     Fraction(1, 1)
     """
@@ -201,8 +183,6 @@ def total(values: Iterable[Fraction]) -> Fraction:
 def inner(first: Iterable[Fraction], second: Iterable[Fraction]) -> Fraction:
     """Return the sum of products of two sequences of equal length.
 
-    Examples
-    --------
     >>> inner([Fraction(1, 2), Fraction(1, 3)], [Fraction(1, 2), Fraction(0)])
     Fraction(1, 4)
     """
@@ -236,8 +216,6 @@ Rational.register(_Lowest)
 def from_flint(value: Any) -> Fraction:
     """Return a python-flint `fmpq` as a Fraction.
 
-    Examples
-    --------
     >>> import flint
     >>> from_flint(flint.fmpq(6, 8))
     Fraction(3, 4)
@@ -249,8 +227,6 @@ def from_flint(value: Any) -> Fraction:
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the matrix product of two exact matrices (or matrix and vector), through python-flint.
 
-    Examples
-    --------
     >>> half = as_fractions([[Fraction(1, 2), Fraction(1, 2)]])
     >>> product(half, half.T).tolist()
     [[Fraction(1, 2)]]
@@ -289,8 +265,6 @@ def at_most(ball: Callable[[], Any], bound: Rational | float) -> bool:
     The precision grows until the ball lies on one side. A number that agrees with the bound to the largest
     precision (about 4900 digits) counts as equal.
 
-    Examples
-    --------
     >>> import math
     >>> at_most(lambda: arb(Fraction(3)).log(), math.log(3))  # the double is above log 3, by 2e-17
     True
@@ -353,8 +327,6 @@ def exp_below(exponent: Rational | float, bits: int = 64) -> Fraction:
 
     The exponent counts at its exact value, a float too; e^0 is 1.
 
-    Examples
-    --------
     >>> exp_below(Fraction(1), 8) < Fraction("2.71828182845904523536") < exp_above(Fraction(1), 8)
     True
     >>> exp_below(0), exp_above(0)

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 class Term:
     """A row: words of the papers (with "; " between), LaTeX symbol, names under `dv`, a source, the page that explains.
 
-    Examples
-    --------
     >>> row = Term("lift; likelihood ratio", "L_{xy}", ("lift",), "by definition", "measures")
     >>> row.words, row.ours
     (('lift', 'likelihood ratio'), 'lift')

@@ -65,8 +65,6 @@ def _public(module: Any) -> list[str]:
 def late(path: str) -> Callable[..., Any]:
     """Return the function at "module:name".
 
-    Examples
-    --------
     >>> late("divulge.units:nats_per")("nats")
     1.0
     """

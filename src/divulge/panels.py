@@ -15,8 +15,6 @@ THREADED = 1 << 21
 def height(matrix: np.ndarray, size: int | None = None) -> int:
     """Return the number of rows in a panel of about `size` entries, `PANEL` when not given.
 
-    Examples
-    --------
     >>> height(np.zeros((1000, 4096)))
     32
     """
@@ -26,8 +24,6 @@ def height(matrix: np.ndarray, size: int | None = None) -> int:
 def panels(matrix: np.ndarray, first: int = 0, last: int | None = None, size: int | None = None) -> Iterator[slice]:
     """Yield slices of rows whose blocks, of about `size` entries, fit the cache.
 
-    Examples
-    --------
     >>> list(panels(np.zeros((5, 10)), size=20))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
@@ -39,8 +35,6 @@ def panels(matrix: np.ndarray, first: int = 0, last: int | None = None, size: in
 def in_parts(matrix: np.ndarray, work: Callable[[int, int], Any]) -> list[Any]:
     """Return [work(first, last)] over one or, for a large matrix, two ranges of rows on two threads.
 
-    Examples
-    --------
     >>> in_parts(np.ones((3, 2)), lambda first, last: last - first)
     [3]
     """
@@ -57,8 +51,6 @@ def in_parts(matrix: np.ndarray, work: Callable[[int, int], Any]) -> list[Any]:
 def weighted_sum(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return weights @ matrix, shape (M,), summed panel by panel: the same to the last bit wherever it is needed.
 
-    Examples
-    --------
     >>> weighted_sum(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0.5, 0.5])).tolist()
     [0.375, 0.625]
     """

@@ -26,8 +26,6 @@ def cheapest(
     Two phases of the simplex method, with Bland's rule; target is at least 0, and the cost bounded below on such z.
     Without a cost any z will do.
 
-    Examples
-    --------
     >>> from divulge.exact import as_fractions
     >>> cheapest(as_fractions([[1, 1]]), as_fractions([1]), as_fractions([3, 2]))[0].tolist()
     [Fraction(0, 1), Fraction(1, 1)]

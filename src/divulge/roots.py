@@ -35,8 +35,6 @@ def turn(
 
     They are neighboring doubles, unless `width`, relative to the larger, or a number of `steps` ends the search before.
 
-    Examples
-    --------
     >>> low, high = turn(lambda x: x * x >= 2, 1.0, 2.0)
     >>> low < high == math.nextafter(low, 2.0), round(high, 6)
     (True, 1.414214)
@@ -53,8 +51,6 @@ def turn(
 def grown(holds: Callable[[float], bool], start: float, largest: float = _LARGEST) -> tuple[float, float]:
     """Return (low, high), high the first of start, 2 start, ... that holds; +inf where none does up to the largest.
 
-    Examples
-    --------
     >>> grown(lambda x: x > 5, 1.0), grown(lambda x: False, 1.0, 8.0)
     ((4.0, 8.0), (8.0, inf))
     """
@@ -72,8 +68,6 @@ def least(holds: Callable[[float], bool], highest: float, width: float = 0.0) ->
     `highest` is about the largest that can be asked for: the search grows from there, or from 1 where that is less.
     With a relative `width`, some double with `holds` that is above the least by no more than that.
 
-    Examples
-    --------
     >>> round(least(lambda x: x >= 0.3, 10.0), 9), least(lambda x: True, 1.0), least(lambda x: False, 1.0)
     (0.3, 0.0, inf)
     """
@@ -86,8 +80,6 @@ def least(holds: Callable[[float], bool], highest: float, width: float = 0.0) ->
 def least_integer(holds: Callable[[int], bool], low: int, largest: int = sys.maxsize) -> int:
     """Return the least integer from `low` on with `holds`, which stays true once it is; largest + 1 for none up to it.
 
-    Examples
-    --------
     >>> least_integer(lambda n: n * n >= 50, 0, 1000), least_integer(lambda n: False, 0, 1000)
     (8, 1001)
     """
@@ -105,8 +97,6 @@ def turns(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return `turn` of many conditions at once: arrays low, where they fail, and high, where they hold.
 
-    Examples
-    --------
     >>> squares = np.array([2.0, 9.0])
     >>> turns(lambda x: x * x >= squares, np.zeros(2), squares, 60)[1].round(6).tolist()
     [1.414214, 3.0]
@@ -121,8 +111,6 @@ def turns(
 def valley(cost: Callable[[float], float], low: float, high: float, steps: int) -> float:
     """Return about where a cost with one valley is least, by golden sections; of two that are equal, the lower one.
 
-    Examples
-    --------
     >>> round(valley(lambda x: (x - 1) ** 2, 0.0, 3.0, 60), 6)
     1.0
     """
@@ -143,8 +131,6 @@ def valley(cost: Callable[[float], float], low: float, high: float, steps: int) 
 def peaks(f: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray, steps: int) -> np.ndarray:
     """Return the places of the largest values, one in each interval, of functions that rise and then fall.
 
-    Examples
-    --------
     >>> middles = np.array([1.0, 2.0])
     >>> peaks(lambda x: -((x - middles) ** 2), np.zeros(2), np.full(2, 5.0), 45).round(6).tolist()
     [1.0, 2.0]

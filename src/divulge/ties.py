@@ -30,8 +30,6 @@ def first_largest(
 
     Fractions and whole numbers are compared exactly.
 
-    Examples
-    --------
     >>> first_largest([0.3, 0.1 + 0.2, 0.1]), first_largest([0.1 + 0.2, 0.3, 0.1]), first_largest([1, 2])
     (0, 0, 1)
     >>> first_largest([[0.1, 3.0], [2.0, 3.0]], axis=0).tolist()
@@ -51,8 +49,6 @@ def first_smallest(
 ) -> Any:
     """Return the first position of a value that is the smallest up to rounding, along an axis where given.
 
-    Examples
-    --------
     >>> first_smallest([0.1 + 0.2, 0.3, 0.4])
     0
     """
@@ -62,8 +58,6 @@ def first_smallest(
 def falling(*keys: Any, absolute: float = ABSOLUTE) -> np.ndarray:
     """Return the positions in order of falling value: by the first key, ties by the next, and then by position.
 
-    Examples
-    --------
     >>> falling([0.3, 0.5, 0.1 + 0.2, 0.1]).tolist()
     [1, 0, 2, 3]
     >>> falling([0.3, 0.5, 0.1 + 0.2], [0.0, 0.0, 1.0]).tolist()

@@ -14,8 +14,6 @@ NATS_PER_UNIT: dict[str, float] = {"nats": 1.0, "bits": math.log(2.0)}
 def nats_per(unit: str) -> float:
     """Return how many nats one `unit` is (1 for "nats", log 2 for "bits").
 
-    Examples
-    --------
     >>> nats_per("nats")
     1.0
     """
@@ -32,8 +30,6 @@ LARGEST_LOG = 700.0
 def factor(epsilon: SupportsFloat) -> float:
     """Return e^epsilon, by how much a level in nats multiplies; +inf where that is beyond doubles.
 
-    Examples
-    --------
     >>> factor(0.0), factor(1e4)
     (1.0, inf)
     """
@@ -43,8 +39,6 @@ def factor(epsilon: SupportsFloat) -> float:
 def levels_in(levels: Mapping[str, Any], unit: str) -> dict[str, Any]:
     """Return {kind: level} in nats in another unit; a delta is a probability, and "inf" stays.
 
-    Examples
-    --------
     >>> levels_in({"ldp": "inf", "adp": math.log(4), "delta": 1e-6}, "bits")
     {'ldp': 'inf', 'adp': 2.0, 'delta': 1e-06}
     """

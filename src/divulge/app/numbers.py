@@ -11,8 +11,6 @@ _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,' \u00a0\u202f]\d{3})+")
 def number_in(given: object, why: str) -> str:
     """Return a number as it is written, with a decimal point and without signs between thousands.
 
-    Examples
-    --------
     >>> number_in("0,01", ""), number_in("1.234,5", ""), number_in("1,234.5", ""), number_in("1 000 000", "")
     ('0.01', '1234.5', '1234.5', '1000000')
     """

@@ -178,8 +178,6 @@ def reachable(session: Session) -> set[str]:
 def in_hundred(share: float) -> str:
     """Return a share as people say it: in 100, with the digits that it needs.
 
-    Examples
-    --------
     >>> in_hundred(0.0113), in_hundred(0.5), in_hundred(0.00002)
     ('1.1 in 100', '50 in 100', 'fewer than 1 in 1,000')
     >>> in_hundred(0.99999), in_hundred(1.0)
@@ -199,8 +197,6 @@ _OPTION = re.compile(r"(?:^|[\s(])--[a-z]|\([a-z_]+=|\b[a-z_]+=[A-Z(]")
 def on_page(text: str) -> str:
     """Return a message without the parts that speak of options of a command: pages have fields for these.
 
-    Examples
-    --------
     >>> on_page("t.csv: read as text with decimal commas; --decimal would set it.")
     't.csv: read as text with decimal commas.'
     >>> on_page("t.csv: `header` must be a row that the file has; it is row 99.")
@@ -222,8 +218,6 @@ def on_page(text: str) -> str:
 def number(value: Any, rounded: Callable[[Any], int] = round) -> str:
     """Return a number as tables show it; the end of an interval is rounded away from the other.
 
-    Examples
-    --------
     >>> number(12345), number(34.494), number(-0.5), number(1234567.8)
     ('12,345', '34.49', '-0.5', '1,234,568')
     >>> number(34.491, rounded=math.ceil), number(1234.5, rounded=math.floor)

@@ -31,8 +31,6 @@ _OWN = re.compile(r'<html lang="en">')
 def sentences(source: str) -> list[str]:
     """Return the sentences of a template, in order.
 
-    Examples
-    --------
     >>> sentences('<p title="x">{{ n }} rows of <strong>{{ name }}</strong>.</p>{% if a %}<b>Go</b>{% endif %}')
     ['{1} rows of <strong>{2}</strong>.', 'Go']
     """
@@ -49,8 +47,6 @@ def sentences(source: str) -> list[str]:
 def translated(source: str, voice: Voice) -> str:
     """Return a template with its sentences in another language.
 
-    Examples
-    --------
     >>> translated('<p>Release</p><a href="how">{{ x }}</a>', Voice("de"))
     '<p>Veröffentlichen</p><a href="how">{{ x }}</a>'
     """
@@ -97,8 +93,6 @@ def filters(voice: Voice, plainly: dict[str, Callable[..., Any]]) -> dict[str, C
 def spoken(voice: Voice, text: str) -> str:
     """Return a number with the words beside it, such as "fewer than 1 in 1,000", as the language says it.
 
-    Examples
-    --------
     >>> spoken(Voice("de"), "1.5 in 100"), spoken(Voice("de"), "no bound"), spoken(Voice(), "1.5 in 100")
     ('1,5 von 100', 'keine Schranke', '1.5 in 100')
     """
@@ -139,8 +133,6 @@ def pictured(figure: Any, voice: Voice) -> Any:
 def filled(language: str, sentence: str, *values: object) -> str:
     """Return a sentence in a language with values in the places of {1}, {2}, ...
 
-    Examples
-    --------
     >>> filled("en", "statistics of {1}", "t.csv"), filled("de", "statistics of {1}", "t.csv")
     ('statistics of t.csv', 'Statistiken aus t.csv')
     """
@@ -151,8 +143,6 @@ def filled(language: str, sentence: str, *values: object) -> str:
 def asked_for(accepted: str) -> str:
     """Return the language of the pages that a browser asks for, else English.
 
-    Examples
-    --------
     >>> asked_for("de-AT,de;q=0.9,en;q=0.5"), asked_for("fr-FR,en;q=0.8"), asked_for("")
     ('de', 'en', 'en')
     """

@@ -63,8 +63,6 @@ def upper_band(hits: np.ndarray, trials: int, risk: float) -> np.ndarray:
 def lower_band(hits: np.ndarray, trials: int, risk: float) -> np.ndarray:
     """Return lower bounds on P(score > t) at every threshold t at once: those of the misses, seen from above.
 
-    Examples
-    --------
     >>> round(float(lower_band(np.array([100]), 100, 0.05)[0]), 4)
     0.9417
     """
@@ -75,8 +73,6 @@ def lower_band(hits: np.ndarray, trials: int, risk: float) -> np.ndarray:
 def local_level(trials: int, risk: float) -> float:
     """Return the risk of each single bound at which the band as a whole has the risk that is asked for, from below.
 
-    Examples
-    --------
     >>> round(local_level(50, 0.05), 10), round(local_level(100, 0.05), 10)
     (0.003287401, 0.0024609349)
     """
@@ -106,8 +102,6 @@ def no_crossing(trials: int, ranks: np.ndarray, ends: np.ndarray) -> float:
     A Poisson process of rate n, given that it has n points: between two ends the count grows by a Poisson number, and
     states with too few points are dropped.
 
-    Examples
-    --------
     >>> round(no_crossing(2, np.array([1, 2]), np.array([0.5, 1.0])), 12)  # the smaller of two is below one half
     0.75
     """

@@ -78,8 +78,6 @@ class Rates(Record):
     ) -> "Rates":
         """Return the rates of events that were fixed before these rows were looked at, each with its share of the risk.
 
-        Examples
-        --------
         >>> found = Rates.fixed(np.zeros(1), np.array([50]), np.array([1]), (1000, 1000), 0.05)
         >>> round(float(found.epsilons()[0]), 10)
         1.9045372594
@@ -92,8 +90,6 @@ class Rates(Record):
     def epsilons(self, delta: float = 0.0) -> np.ndarray:
         """Return log (TPR - delta) / FPR, or that of the complement where it is larger, bounded from below.
 
-        Examples
-        --------
         >>> found = Rates.of(np.repeat([1.0, 0.0, 1.0, 0.0], [50, 950, 1, 999]), np.arange(2000) < 1000, 0.05, cut=0.5)
         >>> round(float(found.epsilons()[0]), 10)
         1.9045372594
@@ -106,8 +102,6 @@ class Rates(Record):
     def mus(self) -> np.ndarray:
         """Return the mu of Gaussians that have such error rates, bounded from below.
 
-        Examples
-        --------
         >>> Rates.of(np.arange(20.0), np.arange(20) >= 10, 0.05).mus().max().round(2).item()
         0.36
         """
@@ -122,8 +116,6 @@ class Rates(Record):
         Its trade-off is the concave hull of the bounds. What every allowed mechanism is can be made into it by
         forgetting: a promise that survives post-processing, and that it breaks, is broken (Blackwell).
 
-        Examples
-        --------
         >>> rates = Rates.of(np.repeat([1.0, 0.0, 1.0, 0.0], [50, 950, 1, 999]), np.arange(2000) < 1000, 0.05, cut=0.5)
         >>> rates.least_channel().floats[:, 0].round(6).tolist()
         [0.037335, 0.005559]
@@ -153,8 +145,6 @@ class Rates(Record):
     def tpr_at(self, fpr: float) -> float:
         """Return a lower bound on the true-positive rate at a false-positive rate, by tests that mix thresholds.
 
-        Examples
-        --------
         >>> Rates.of(np.arange(20.0), np.arange(20) >= 10, 0.05).tpr_at(0.5).__round__(3)
         0.624
         """
@@ -183,8 +173,6 @@ def membership_lift(ratio: Any, base_rate: float) -> float:
 
     r / (pi r + 1 - pi), at most 1 / pi.
 
-    Examples
-    --------
     >>> round(membership_lift(9.0, 0.1), 9), membership_lift(math.inf, 0.1)
     (5.0, 10.0)
     """

@@ -18,8 +18,6 @@ def read_scores(table: Any, score: str, member: str) -> tuple[np.ndarray, np.nda
 
     Numbers may be text; members are 1 and 0, true and false, yes and no, in and out. No message shows a cell.
 
-    Examples
-    --------
     >>> scores, member = read_scores({"loss": ["0.5", "2"], "in": ["yes", "no"]}, "loss", "in")
     >>> scores.tolist(), member.tolist()
     ([0.5, 2.0], [True, False])
@@ -45,8 +43,6 @@ def read_guesses(
 
     Without a column that says who is in, all are. No message shows a cell.
 
-    Examples
-    --------
     >>> told = {"said": ["a", "b"], "usual": ["a", "a"], "true": ["a", "b"], "in": [1, 0]}
     >>> inside, outside = read_guesses(told, ("said", "usual", "true"), "in")
     >>> [one.tolist() for one in inside], [one.tolist() for one in outside]

@@ -48,8 +48,6 @@ OptionalChannel = Annotated[str | None, _CHANNEL]
 def as_json(value: Any) -> Any:
     """Return `value` as JSON can hold it: infinity is "inf", fractions and NumPy numbers are numbers.
 
-    Examples
-    --------
     >>> as_json({"pml": math.inf, "lift": Fraction(3, 2)})
     {'pml': 'inf', 'lift': 1.5}
     """
@@ -89,8 +87,6 @@ def note(message: str) -> None:
 def number(value: Any, digits: int = 4) -> str:
     """Return a number as people read it; fractions stay fractions while they are short.
 
-    Examples
-    --------
     >>> number(math.inf), number(0.40546510810816444), number(Fraction(19, 11))
     ('inf', '0.4055', '19/11')
     """
@@ -100,8 +96,6 @@ def number(value: Any, digits: int = 4) -> str:
 def upper(value: Any, digits: int = 4) -> str:
     """Return a level or an upper bound as people read it, rounded up; short fractions stay as they are.
 
-    Examples
-    --------
     >>> upper(0.40544), upper(Fraction(19, 11)), upper(math.inf)
     ('0.4055', '19/11', 'inf')
     """
@@ -111,8 +105,6 @@ def upper(value: Any, digits: int = 4) -> str:
 def lower(value: Any, digits: int = 4) -> str:
     """Return a lower bound as people read it, rounded down; short fractions stay as they are.
 
-    Examples
-    --------
     >>> lower(0.40546), lower(Fraction(19, 11)), lower(math.inf)
     ('0.4054', '19/11', 'inf')
     """
@@ -212,8 +204,6 @@ def tell_of_itself(secret: Iterable[str] | None, released: Iterable[str] | None)
 def one_of(given: Mapping[str, Any]) -> str:
     """Return the key whose value is not None; refuse none and several.
 
-    Examples
-    --------
     >>> one_of({"CHANNEL": "c.csv", "--data": None})
     'CHANNEL'
     """

@@ -50,8 +50,6 @@ def write_report(model: Any, secret: Any, page: Path | None, force: bool, langua
 def as_outcome(text: str, known: Labels) -> Any:
     """Return the label that a text stands for.
 
-    Examples
-    --------
     >>> as_outcome("1", (0, 1))
     1
     """
@@ -62,8 +60,6 @@ def as_outcome(text: str, known: Labels) -> Any:
 def by_label(prior: Prior) -> dict[str, float]:
     """Return a distribution as label -> probability.
 
-    Examples
-    --------
     >>> by_label(Prior(["1/4", "3/4"], ["ill", "well"]))
     {'ill': 0.25, 'well': 0.75}
     """

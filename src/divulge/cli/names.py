@@ -8,8 +8,6 @@ from divulge.errors import DivulgeError
 def names_between_commas(text: str, option: str) -> tuple[str, ...]:
     """Return names between commas; one that has a comma itself stands in quotation marks, as in CSV.
 
-    Examples
-    --------
     >>> names_between_commas('sex, "age, in years"', "--known")
     ('sex', 'age, in years')
     """

@@ -237,8 +237,6 @@ def _noisy(family: Any, sensitivity: float, people: int | None) -> tuple[Callabl
 def with_noise(family: Any, value: float, sensitivity: float = 1.0) -> Any:
     """Return the mechanism of a family whose noise (sigma, scale; or epsilon) is the value.
 
-    Examples
-    --------
     >>> with_noise("laplace", 10.0)
     LaplaceMechanism(scale=10.0, sensitivity=1.0)
     """

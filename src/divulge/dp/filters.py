@@ -168,8 +168,6 @@ class Filter(Shown):
 def known_cost(goal: Any, release: Any) -> tuple[Fraction, Fraction]:
     """Return what one release costs, and of delta, of what was asked before without computing it again.
 
-    Examples
-    --------
     >>> known_cost(Filter("dp=1").goal, dv.dp.LaplaceMechanism(4.0))
     (Fraction(1, 4), Fraction(0, 1))
     """

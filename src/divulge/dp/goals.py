@@ -86,8 +86,6 @@ class Hits:
 class _Belief:
     """How far a belief may rise, whether or not it is true: from `before` to `after`, in all but a share of outcomes.
 
-    Examples
-    --------
     >>> str(_Belief.of("posterior=1/100:0.05:0.001")), _Belief.of("posterior=1/100:1/20").share
     ('posterior=0.01:0.05:0.001', 0.0)
     """
@@ -188,8 +186,6 @@ TYPED = (Hits, _Belief, Interval)
 def goal_of(text: str) -> Any:
     """Return a goal that is no guarantee from its text; None for others.
 
-    Examples
-    --------
     >>> str(goal_of("hits=0.1:0.01")), goal_of("dp=1")
     ('hits=0.1:0.01', None)
     """
@@ -302,8 +298,6 @@ LEVELS: dict[str, tuple[str, Callable[[Composition, Any, float], Bracket]]] = {
 def bound_of(goal: Any) -> float:
     """Return what a list may have of a goal at most: what the functions of `LEVELS` are held against.
 
-    Examples
-    --------
     >>> bound_of(Hits(0.1, 0.01)), bound_of(goal_of("posterior=1/100:5/100"))
     (0.1, 0.05)
     """
@@ -315,8 +309,6 @@ def bound_of(goal: Any) -> float:
 def as_goal(given: Any) -> Any:
     """Return a goal from itself or its text.
 
-    Examples
-    --------
     >>> str(as_goal("gdp=1")), str(as_goal("interval=20"))
     ('gdp=1', 'interval=20:0.95')
     """

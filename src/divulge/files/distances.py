@@ -15,8 +15,6 @@ _LINE = re.compile(r"line(?::(.+))?")
 def of_file(text: str) -> bool:
     """Say whether a text names a file, whose distances are numbers alone, and no line or grid.
 
-    Examples
-    --------
     >>> of_file("words.csv"), of_file("line"), of_file("grid:2x2:500m")
     (True, False, False)
     """

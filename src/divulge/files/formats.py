@@ -37,8 +37,6 @@ CHANNELS: Formats = {
 def listed(words: Iterable[str], last: str = "or") -> str:
     """Return words as a list.
 
-    Examples
-    --------
     >>> listed(CHANNELS)
     'CSV, JSON, NumPy, Parquet or Arrow'
     """
@@ -49,8 +47,6 @@ def listed(words: Iterable[str], last: str = "or") -> str:
 def endings(formats: Formats) -> tuple[str, ...]:
     """Return all endings.
 
-    Examples
-    --------
     >>> endings(WRITTEN)
     ('.csv', '.tsv', '.parquet', '.pq', '.arrow', '.feather', '.ipc', '.xlsx')
     """

@@ -20,8 +20,6 @@ class Some:
 def fits(value: Any, form: Form) -> bool:
     """Say whether a JSON value has a form.
 
-    Examples
-    --------
     >>> fits({"rows": 3, "labels": ["a", 1]}, {"rows": int, "labels": [(str, int)], "note?": str})
     True
     >>> fits({"rows": True}, {"rows": int}), fits({"a": 3, "b": "x"}, {"*": int})

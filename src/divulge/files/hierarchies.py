@@ -422,8 +422,6 @@ STEPS = (1, 2, 5)
 def suggested(labels: Sequence[Hashable]) -> Hierarchy:
     """Return a hierarchy for values where none was given: a ladder, dates or prefixes, else the value or any.
 
-    Examples
-    --------
     >>> suggested([17, 25, 90]).path(25), suggested(["01067", "01069", "80331"]).arguments
     (('25', '[25, 30)', '[20, 30)', '[20, 40)', '[0, 40)', '*'), (4, 3, 2, 1))
     """

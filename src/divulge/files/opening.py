@@ -77,8 +77,6 @@ def name_of(path: PathLike) -> str:
 def source_name(text: str) -> str:
     """Return what messages call a file, or TABLE:COLUMN, as it stands on a command line: without its folder.
 
-    Examples
-    --------
     >>> source_name("surveys/people.csv:race"), source_name("priors/race.csv")
     ('people.csv:race', 'race.csv')
     """
@@ -91,8 +89,6 @@ def divided(text: str) -> tuple[str, str]:
 
     The table is what is there, else what stands before the last colon; empty where there is no colon.
 
-    Examples
-    --------
     >>> divided("no-such.csv:race"), divided("race.csv")
     (('no-such.csv', 'race'), ('', 'race.csv'))
     """

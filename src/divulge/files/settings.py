@@ -41,8 +41,6 @@ class Limits:
     def of(cls, text: str) -> "Limits":
         """Return the limits that a text such as "cells=5e7,bytes=4GiB" sets; the others stay as they are.
 
-        Examples
-        --------
         >>> Limits.of("cells=5e7,bytes=4GiB")
         Limits(rows=1000000000, columns=100000, cells=50000000, bytes=4294967296)
         """

@@ -46,8 +46,6 @@ KINDS: dict[str, type[Guarantee]] = {
 def kind_named(name: Any) -> type[Guarantee]:
     """Return the kind of guarantee with this name; `_` and `-` are the same, case does not matter.
 
-    Examples
-    --------
     >>> kind_named("Lift_Capacity").title
     'lift capacity'
     """
@@ -158,8 +156,6 @@ def _refuse_other_notation(value: str) -> None:
 def as_guarantee(value: Any, argument: str = "guarantee") -> Guarantee:
     """Return a guarantee as it is, and the one that a text such as "pml=0.5" means.
 
-    Examples
-    --------
     >>> as_guarantee("pml=0.5") == kinds.PML("1/2")
     True
     """
@@ -173,8 +169,6 @@ def as_guarantee(value: Any, argument: str = "guarantee") -> Guarantee:
 def as_guarantees(given: Any, argument: str) -> tuple[Guarantee, ...]:
     """Return one guarantee, or several, each as it is or from its text; at least one.
 
-    Examples
-    --------
     >>> as_guarantees(["pml=0.5", "ldp=1"], "claims")[1].kind
     'ldp'
     """
@@ -190,8 +184,6 @@ def as_guarantees(given: Any, argument: str) -> tuple[Guarantee, ...]:
 def as_typed(found: Mapping[str, Any]) -> Guarantee:
     """Return a guarantee from its plain data in nats.
 
-    Examples
-    --------
     >>> as_typed({"kind": "pml", "epsilon": "1/2"}) == kinds.PML("1/2")
     True
     """
@@ -201,8 +193,6 @@ def as_typed(found: Mapping[str, Any]) -> Guarantee:
 def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:
     """Return the kind asked for and its chosen parameters, written kind, or kind=value with ? for what is unknown.
 
-    Examples
-    --------
     >>> kind, index = parse_query("tail-pml=0.5:?")
     >>> kind.kind, index
     ('tail-pml', {'epsilon': '0.5'})

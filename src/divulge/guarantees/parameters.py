@@ -109,8 +109,6 @@ def number_text(value: Any) -> str:
 
     A float that is no short decimal has all of its digits: 0.1 is a little more than "0.1", and promises less.
 
-    Examples
-    --------
     >>> number_text(Fraction(1, 8)), number_text(Fraction(1, 3)), number_text(0.5)
     ('0.125', '1/3', '0.5')
     >>> number_text(2**-20 + 2**-60)

@@ -36,8 +36,6 @@ def as_channel(value: Any) -> Channel:
 def is_pair(value: Any) -> bool:
     """Say whether `value` is a tuple (prior, channel), of objects or of what converts to them, and no matrix.
 
-    Examples
-    --------
     >>> is_pair(([0.5, 0.5], [[0.75, 0.25], [0.25, 0.75]])), is_pair(((0.4, 0.1), (0.1, 0.4)))
     (True, False)
     """
@@ -63,8 +61,6 @@ def of_noise(value: Any) -> Any:
 def of_structure(value: Any) -> Any:
     """Return what answers for itself, without a matrix: a protocol, or (prior, protocol) as one; None for all else.
 
-    Examples
-    --------
     >>> of_structure((["1/2", "1/2"], dv.protocols.hadamard(2, 1.0))).lift > 1, of_structure([[1, 0], [0, 1]])
     (True, None)
     """
@@ -76,8 +72,6 @@ def of_structure(value: Any) -> Any:
 def pair_of_structure(value: Any) -> Any:
     """Return a protocol with its prior, as one; None for what has a matrix, and an error for a protocol alone.
 
-    Examples
-    --------
     >>> pair_of_structure((["1/2", "1/2"], dv.protocols.hadamard(2, 1.0))).lift > 1, pair_of_structure([[1, 0], [0, 1]])
     (True, None)
     """
@@ -92,8 +86,6 @@ def pair_of_structure(value: Any) -> Any:
 def mechanism_of_structure(value: Any) -> Any:
     """Return the protocol, of (prior, protocol) too; None for what has a matrix.
 
-    Examples
-    --------
     >>> mechanism_of_structure((["1/2", "1/2"], dv.protocols.hadamard(2, 1.0))).size
     2
     """

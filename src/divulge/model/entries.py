@@ -168,8 +168,6 @@ def _number(cell: Any, argument: str, place: Place, flat_index: int, shape: tupl
 def scalar(value: Any, argument: str) -> float:
     """Return one number as a double, also from text such as "1/2"; NaN and what is not one number are refused.
 
-    Examples
-    --------
     >>> scalar("1/2", "delta"), scalar(10**400, "epsilon")
     (0.5, inf)
     """
@@ -197,8 +195,6 @@ def parse(text: str | bytes, prefix: Callable[[], str], found: str = "") -> Frac
 
     That is the text itself when not given; the cell of a table may be what nobody should read in a message.
 
-    Examples
-    --------
     >>> parse("0.75", lambda: "it is")
     Fraction(3, 4)
     """
@@ -221,8 +217,6 @@ def rational(text: str) -> Fraction:
 
     `Fraction("1e999999999")` is a whole number of a billion digits: a text that somebody else wrote is read here.
 
-    Examples
-    --------
     >>> rational(" 7.5e-1 ")
     Fraction(3, 4)
     >>> rational("1e999999999")
@@ -263,8 +257,6 @@ def normalized(array: np.ndarray, argument: str, what: Callable[[int], str], hin
 def why_not_shares(rows: Iterable[float], columns: Iterable[Any]) -> str:
     """Return what is the matter with a matrix whose rows do not sum to 1, if its sums tell; else nothing.
 
-    Examples
-    --------
     >>> why_not_shares([100.0, 100.0], [130.0, 70.0])
     'the sums are 100: percent are divided by 100 first, 30 % is 0.3.'
     >>> why_not_shares([0.7, 1.3], [1.0, 1.0])
@@ -281,8 +273,6 @@ def why_not_shares(rows: Iterable[float], columns: Iterable[Any]) -> str:
 def short_floats(values: Any) -> str:
     """Return the hint that an array of short floats needs, whose sums are off by their rounding; else nothing.
 
-    Examples
-    --------
     >>> short_floats(np.ones(2, np.float32)), short_floats(np.ones(2))
     ('its dtype is float32, whose sums are off by more: give p.astype(float), each row divided by its sum.', '')
     """

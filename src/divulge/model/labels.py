@@ -57,8 +57,6 @@ def text_of(value: Any) -> str | None:
 
     A moment is compared in UTC, whatever zone it is written in.
 
-    Examples
-    --------
     >>> text_of(3.0), text_of("3"), text_of(float("nan")), text_of(2.5)
     ('3', '3', None, '2.5')
     """
@@ -83,8 +81,6 @@ _MICROSECOND = timedelta(microseconds=1)
 def label_of(value: Any) -> Any:
     """Return a value of a column as a label that is equal to it and prints as `text_of`; of a missing one None.
 
-    Examples
-    --------
     >>> label_of(3.0), label_of(2.5), label_of(Decimal("1.10")), label_of("3.0")
     (3, 2.5, Decimal('1.1'), '3.0')
     """
@@ -105,8 +101,6 @@ def label_of(value: Any) -> Any:
 def key_of(label: Hashable) -> Hashable:
     """Return what a label is compared by: its text, or of a label of several columns the texts of its parts.
 
-    Examples
-    --------
     >>> key_of(3.0), key_of((1, "a"))
     ('3', ('1', 'a'))
     """
@@ -116,8 +110,6 @@ def key_of(label: Hashable) -> Hashable:
 def duration_text(nanoseconds: int) -> str:
     """Return a duration as Python prints it, with a sign before it and nanoseconds behind it where it has these.
 
-    Examples
-    --------
     >>> duration_text(90_061 * 10**9), duration_text(-5 * 10**6), duration_text(1)
     ('1 day, 1:01:01', '-0:00:00.005000', '0:00:00.000000001')
     """
@@ -136,8 +128,6 @@ def is_default(labels: Labels) -> bool:
 def labels_at(labels: Labels, places: Any) -> tuple[Hashable, ...]:
     """Return the labels at the positions in an array of whole numbers.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> labels_at(("a", "b", "c"), np.array([2, 0]))
     ('c', 'a')
@@ -197,8 +187,6 @@ def alignment(wanted: Labels, given: Labels, argument: str, other: str) -> list[
 def number_of_label(label: Hashable) -> Decimal | None:
     """Return the finite number that a label is or reads as, else None; one far beyond all doubles is text.
 
-    Examples
-    --------
     >>> number_of_label("36.0"), number_of_label(7), number_of_label("7 cats"), number_of_label("1e999999999")
     (Decimal('36.0'), Decimal('7'), None, None)
     """

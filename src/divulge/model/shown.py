@@ -38,8 +38,6 @@ def printable_lines(text: str) -> str:
 def named(label: Any) -> str:
     """Return a label as tables and sentences show it: empty text is told, and blank text is quoted.
 
-    Examples
-    --------
     >>> named(3), named(""), named("  ")
     ('3', '(empty)', "'  '")
     """
@@ -50,8 +48,6 @@ def named(label: Any) -> str:
 def printable_json(text: str) -> str:
     """Return JSON that says the same, in which all that does not print, or turns the direction of text, is escaped.
 
-    Examples
-    --------
     >>> printable_json('{"name": "a' + chr(0x202E) + 'ü"}')
     '{"name": "a\\\\u202eü"}'
     """
@@ -65,8 +61,6 @@ def _escaped(character: str) -> str:
 def shortened(text: str, most: int) -> str:
     """Return text with its middle left out where it is longer than `most` characters: many labels begin alike.
 
-    Examples
-    --------
     >>> shortened("an answer that many give, and no", 12)
     'an an … nd no'
     """
@@ -87,8 +81,6 @@ def at_most(value: Any) -> str:
 
     A float is known to twelve digits at best, and its last ones do not make it larger.
 
-    Examples
-    --------
     >>> at_most(2.7182), at_most(3.0000000000000004), at_most(0.0), at_most(12345.6), at_most(float("inf"))
     ('2.72', '3', '0', '12,400', 'inf')
     """
@@ -98,8 +90,6 @@ def at_most(value: Any) -> str:
 def promised(value: Any, digits: int = 6) -> str:
     """Return a level with that many digits, rounded up, as `at_most` is.
 
-    Examples
-    --------
     >>> promised(1.0986122886681098), promised(1.0000000000000002), promised(1e-06), promised(float("inf"))
     ('1.09862', '1', '1e-06', 'inf')
     """
@@ -109,8 +99,6 @@ def promised(value: Any, digits: int = 6) -> str:
 def reached(value: Any, digits: int = 6) -> str:
     """Return a level with that many digits, rounded down: the other end of a bracket, or what is shown to be exceeded.
 
-    Examples
-    --------
     >>> reached(1.0986128), reached(0.9999999999999998), reached(-1.0986122), reached(float("inf"))
     ('1.09861', '1', '-1.09862', 'inf')
     """
@@ -120,8 +108,6 @@ def reached(value: Any, digits: int = 6) -> str:
 def raised(values: Any) -> np.ndarray:
     """Return levels as tables show them, rounded up to six digits; short fractions stay as they are.
 
-    Examples
-    --------
     >>> raised([[1.0986122886681098, Fraction(1, 3)]]).tolist()
     [[1.09862, Fraction(1, 3)]]
     """
@@ -131,8 +117,6 @@ def raised(values: Any) -> np.ndarray:
 def lowered(values: Any) -> np.ndarray:
     """Return lower bounds as tables show them, rounded down to six digits; short fractions stay as they are.
 
-    Examples
-    --------
     >>> lowered([1.0986128, float("inf")]).tolist()
     [1.09861, inf]
     """
@@ -166,8 +150,6 @@ def _directed(value: Any, digits: int, direction: str) -> str:
 def percent(confidence: float) -> str:
     """Return a confidence in percent, with every digit that it was given with.
 
-    Examples
-    --------
     >>> percent(0.95), percent(0.9999), percent(0.07), percent(1e-9)
     ('95%', '99.99%', '7%', '1E-7%')
     """
@@ -178,8 +160,6 @@ def percent(confidence: float) -> str:
 def at_least(value: Any) -> str:
     """Return a number with three digits, rounded down: what stands behind "at least".
 
-    Examples
-    --------
     >>> at_least(2.7182), at_least(2.9999999999999996)
     ('2.71', '3')
     """
@@ -199,8 +179,6 @@ def _rounded(value: float, direction: str) -> str:
 def in_so_many(probability: float) -> int:
     """Return 100, 1,000, ..., the first of which the probability is at least one in; 100 for what never happens.
 
-    Examples
-    --------
     >>> in_so_many(0.25), in_so_many(0.0113)
     (100, 100)
     >>> in_so_many(0.0013)
@@ -265,8 +243,6 @@ _JOINED = re.compile(r"([-',])(?=\1)")
 def latex_text(text: str) -> str:
     """Return text with the signs that LaTeX reads written out.
 
-    Examples
-    --------
     >>> print(latex_text("50 % & more_"), latex_text("[0, <5"))
     50 \\% \\& more\\_ {[}0, \\textless{}5
     """
@@ -354,8 +330,6 @@ class Tabled:
 def size_text(secrets: int, outcomes: int) -> str:
     """Return the size of a channel in words.
 
-    Examples
-    --------
     >>> size_text(2, 1)
     '2 secrets x 1 outcome'
     """

@@ -9,8 +9,6 @@ LISTED = 200_000
 def allow_pairs(count: int) -> None:
     """Refuse a joint of more than 200,000 pairs of a value and outputs.
 
-    Examples
-    --------
     >>> allow_pairs(1 << 40)
     Traceback (most recent call last):
     divulge.errors.DivulgeError: `secret` must have at most 200,000 pairs of a value and outputs to be listed; their \
@@ -26,8 +24,6 @@ number is 1,099,511,627,776. Hint: `worst`, `pml` and `posterior` need no list.
 def allow_values(count: int, most: int = LISTED, hint: str = "name fewer variables.") -> None:
     """Refuse a secret of more values, or of more that has to be remembered of it, than can be listed.
 
-    Examples
-    --------
     >>> allow_values(3)
     """
     if count > most:

@@ -170,8 +170,6 @@ def ratio(above: Any, below: Any) -> Any:
 def log_of(value: Any, unit: Unit) -> float:
     """Return the logarithm of a ratio of at least 0: correctly rounded for a Fraction; log 0 and infinity as they are.
 
-    Examples
-    --------
     >>> log_of(Fraction(8), "bits"), log_of(0.0, "nats"), log_of(float("inf"), "nats")
     (3.0, -inf, inf)
     """

@@ -296,8 +296,6 @@ def function(places: Iterable[Hashable], formula: Callable[..., Hashable], name:
 def is_key(value: Any) -> bool:
     """Say whether a value can be looked up: it has a hash and is equal to itself, which NaN is not.
 
-    Examples
-    --------
     >>> is_key((1, "a")), is_key([1]), is_key(float("nan"))
     (True, False, False)
     """
@@ -314,8 +312,6 @@ def _first(pair: tuple[int, Any]) -> int:
 def states_at(places: tuple[Hashable, ...]) -> Secret:
     """Return the secret that is the states at these steps, in this order: of one step its state, else a tuple.
 
-    Examples
-    --------
     >>> states_at((2,)).of(enumerate("abc")), states_at((2, 0)).of(enumerate("abc"))
     ('c', ('c', 'a'))
     """

@@ -35,8 +35,6 @@ def increment(moves: np.ndarray, level: float) -> float:
     `moves` has one row a state, of probabilities of the neighboring step. I starts as {q > d} and loses what does not
     pay until it is stable (Algorithm 1 there). L(a) is in [0, a].
 
-    Examples
-    --------
     >>> round(math.exp(increment(np.array([[0.9, 0.1], [0.1, 0.9]]), math.log(3))), 9)  # 2.8 / 1.2
     2.333333333
     """

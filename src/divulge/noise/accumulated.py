@@ -22,8 +22,6 @@ Function = Callable[[np.ndarray], np.ndarray]
 def cdf_of(distribution: Any) -> Function:
     """Return the distribution function of a frozen continuous scipy.stats distribution.
 
-    Examples
-    --------
     >>> from scipy import stats
     >>> cdf_of(stats.skewnorm(0.0))(np.array([-np.inf, 0.0, np.inf])).round(12).tolist()
     [0.0, 0.5, 1.0]
@@ -34,8 +32,6 @@ def cdf_of(distribution: Any) -> Function:
 def sf_of(distribution: Any) -> Function:
     """Return P(Z > z), without subtracting from 1.
 
-    Examples
-    --------
     >>> from scipy import stats
     >>> sf_of(stats.skewnorm(0.0))(np.array([0.0, 40.0])).round(12).tolist()
     [0.5, 0.0]

@@ -247,8 +247,6 @@ def fitted(
 
     Without values it is local hashing of any text, or of prefixes of some lengths, whatever the prior.
 
-    Examples
-    --------
     >>> fitted("auto", range(10**6), [dv.LDP(1), dv.PML("1/2")]).ldp <= 0.5
     True
     """

@@ -266,8 +266,6 @@ def prefix_extension(
 def lengths_of(lengths: Any) -> tuple[int, ...]:
     """Return checked lengths of prefixes in bytes; a number, or its text, is the last of 2, 3, ...
 
-    Examples
-    --------
     >>> lengths_of(4), lengths_of("1,2,4"), lengths_of([2, 3])
     ((2, 3, 4), (1, 2, 4), (2, 3))
     """

@@ -63,8 +63,6 @@ def h(w: np.ndarray) -> np.ndarray:
 def most_information(channel: Any) -> float:
     """Return what the mutual information in nats is at most under any prior: KL(Bern(aq) || Bern(q)), rounded up.
 
-    Examples
-    --------
     >>> round(most_information(dv.protocols.hadamard(10**6, 1.0)), 6)  # aq log a + b(1 - q) log b
     0.110944
     """

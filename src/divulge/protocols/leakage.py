@@ -65,8 +65,6 @@ class ProtocolLeakage(float):
 class UnderPrior:
     """A protocol and what an adversary knows before its report: the pair (prior, protocol) that measures take.
 
-    Examples
-    --------
     >>> pair = (dv.Prior(["1/4", "3/4"]), dv.protocols.randomized_response(2, 1.0))
     >>> round(dv.pml(pair).max(), 6), dv.PML(0.7).holds_for(pair).holds
     (0.642626, True)
@@ -87,8 +85,6 @@ class UnderPrior:
     def ratio(self, side: str) -> Fraction:
         """Return the largest lift a/W ("pml"), or the largest inverse lift W/b ("pmc"), exactly.
 
-        Examples
-        --------
         >>> pair = dv.protocols.randomized_response(2, 1.0).under(dv.Prior(["1/4", "3/4"]))
         >>> round(float(pair.ratio("pml")), 6) == round(2.718282 / (0.25 * 2.718282 + 0.75), 6)
         True
@@ -102,8 +98,6 @@ class UnderPrior:
     def leakage(self, side: str, unit: Unit = "nats") -> ProtocolLeakage:
         """Return the largest pml, or pmc, of a report, with the report, the value and the adversary.
 
-        Examples
-        --------
         >>> found = dv.protocols.randomized_response(["a", "b"], 1.0).under(dv.Prior(["1/4", "3/4"])).leakage("pmc")
         >>> round(found, 6), found.secret
         (0.827989, 'a')
@@ -145,8 +139,6 @@ class UnderPrior:
     def density(self, unit: Unit = "nats") -> DensityBounds:
         """Return the largest pmc and pml of a report: the bounds of ALIP.
 
-        Examples
-        --------
         >>> dv.protocols.randomized_response(2, 1.0).under(dv.Prior(["1/2", "1/2"])).density().upper.__round__(6)
         0.379885
         """
@@ -160,8 +152,6 @@ class UnderPrior:
     def mutual_information(self, unit: Unit = "nats") -> Enclosed:
         """Return I(X; Y), exactly up to rounding or enclosed; see `Protocol.mutual_information`.
 
-        Examples
-        --------
         >>> found = dv.protocols.unary(3, 1.0).under(dv.Prior.uniform(3)).mutual_information()
         >>> found.exact
         True
@@ -173,8 +163,6 @@ class UnderPrior:
     def bayes_vulnerability(self) -> float:
         """Return the chance of guessing the value right after a report, E_mu max(a max_S p, b max_{not S} p).
 
-        Examples
-        --------
         >>> round(dv.protocols.randomized_response(2, 1.0).under(dv.Prior(["1/2", "1/2"])).bayes_vulnerability(), 6)
         0.731059
         """
@@ -184,8 +172,6 @@ class UnderPrior:
     def joint(self) -> Joint:
         """Return the joint, written out: refused beyond some thousands of entries.
 
-        Examples
-        --------
         >>> dv.protocols.randomized_response(2, 1.0).under(dv.Prior.uniform(2)).joint().outer.tolist()
         [Fraction(1, 2), Fraction(1, 2)]
         """
@@ -197,8 +183,6 @@ class UnderPrior:
         Of subset selection, unary encoding and hashing over more than 65,536 values, whose single reports are too rare
         for any number, "the worst report" has a base weight of 1/65,536 in its place: its lifts are as they are.
 
-        Examples
-        --------
         >>> pair = dv.protocols.hadamard(6, 1.0).under(dv.Prior(["1/2", "1/10", "1/10", "1/10", "1/10", "1/10"]))
         >>> dv.lift(pair.extremes("pml")) == pair.lift
         True
@@ -222,8 +206,6 @@ class UnderPrior:
     def subject_of(self, kind: Any) -> Any:
         """Return what a guarantee is asked about: the closed forms, or the matrix for kinds that have none.
 
-        Examples
-        --------
         >>> dv.PMC(1).holds_for((dv.Prior.uniform(10**5), dv.protocols.hadamard(10**5, 1.0))).holds
         True
         """

@@ -47,8 +47,6 @@ PARAMETERS = ("size", "buckets", "field", "dimension", "lengths")
 def to_dict(protocol: Protocol) -> dict[str, Any]:
     """Return a protocol as JSON holds it: name, values (their number, their labels, or null for text), levels, sets.
 
-    Examples
-    --------
     >>> found = to_dict(dv.protocols.local_hashing(["a", "b"], 1.0))
     >>> found["values"], found["buckets"], from_dict(found) == dv.protocols.local_hashing(["a", "b"], 1.0)
     (['a', 'b'], 4, True)
@@ -76,8 +74,6 @@ def _of_sets(protocol: Protocol) -> dict[str, Any]:
 def from_dict(found: Mapping[str, Any]) -> Protocol:
     """Return the protocol that `to_dict` described; refuse one whose ratio is not that of its epsilon.
 
-    Examples
-    --------
     >>> from_dict(to_dict(dv.protocols.projective(13, 1.0))).sets.field
     3
     """

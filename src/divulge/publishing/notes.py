@@ -121,8 +121,6 @@ class Note:
     def text(self) -> str:
         """The sentence in English.
 
-        Examples
-        --------
         >>> Note("note_threshold", {"least": 1200}).text[39:85]
         'those with a noisy count of 1,200 or more are '
         """

@@ -336,8 +336,6 @@ def _form(found: Any) -> Any:
 def promise(kind: str, value: Any) -> str:
     """Return a guarantee with its numbers as people read them, rounded up.
 
-    Examples
-    --------
     >>> promise("dp", 1.0), promise("dp", 7.7841808), promise("adp", {"epsilon": 1.0, "delta": 1e-6})
     ('dp 1', 'dp 7.78419', 'adp 1 at delta 1e-06')
     """

@@ -73,8 +73,6 @@ class Unit:
         Of K rows with r in a cell at most, K // r cells have r and one has the rest. A person counts once in a cell,
         and in as many as there are rows, groups and cells.
 
-        Examples
-        --------
         >>> unit = Unit("who", 5, groups=3, per_group=2, by=("g",))
         >>> cells = Query("rows", ("g",), (10,))
         >>> unit.in_cells(cells), unit.in_cells(replace(cells, kind="people"))  # 2 + 2 + 1 rows; 1 + 1 + 1
@@ -199,8 +197,6 @@ class Query:
         says of a replaced row whether it has a number in the query's column on one side alone, or on both; where it is
         None, either may be.
 
-        Examples
-        --------
         >>> rows = Query("rows", ("g",), (3,), "age", low=0)  # how many have an age
         >>> rows.shifts(Unit()), rows.shifts(Unit(), gap=False), rows.shifts(Unit(), gap=True)
         (((1, 1), (1,)), ((1, 1), ()), ((1,),))

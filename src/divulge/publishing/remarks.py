@@ -45,8 +45,6 @@ def of_unit(unit: Unit) -> list[Note]:
 def of_bounds(column: str, bounds: Sequence[float], step: float, counted: bool = False) -> Note:
     """Return how the numbers of a column were cut and rounded; `counted` says that how many were is published.
 
-    Examples
-    --------
     >>> of_bounds("salary", (15.0, 100.0), 1.0).text[:52]
     "Numbers of 'salary' were cut to 15 to 100 and rounde"
     """
@@ -59,8 +57,6 @@ def of_bounds(column: str, bounds: Sequence[float], step: float, counted: bool =
 def of_chosen(columns: Sequence[str]) -> Note:
     """Return how the bounds of columns were chosen.
 
-    Examples
-    --------
     >>> of_chosen(["salary"]).text[:60]
     "The bounds of 'salary' were not known beforehand: they were "
     """
@@ -70,8 +66,6 @@ def of_chosen(columns: Sequence[str]) -> Note:
 def of_fill(column: str, value: float) -> Note:
     """Return what a missing number of a column counted as.
 
-    Examples
-    --------
     >>> of_fill("hours", 0.0).text[:56]
     "A row without a number of 'hours' counts as if it had 0,"
     """
@@ -81,8 +75,6 @@ def of_fill(column: str, value: float) -> Note:
 def of_names(columns: Sequence[str], least: int) -> Note:
     """Return how the values of columns were named.
 
-    Examples
-    --------
     >>> of_names(["town"], 40).text[:70]
     "Values of 'town' were not listed beforehand: those with a noisy count "
     """
@@ -92,8 +84,6 @@ def of_names(columns: Sequence[str], least: int) -> Note:
 def of_lists(values: Any, columns: Sequence[str]) -> list[Note]:
     """Return where the lists of columns are from, by the codebook that they were read from, if they were.
 
-    Examples
-    --------
     >>> [note.name for note in of_lists({"sex": ["f", "m"]}, ["sex"])]
     ['note_listed']
     """
@@ -176,8 +166,6 @@ def least_rows(plan: Plan, noise: Calibration, place: int, level: float) -> int:
     noise on the sum is less than half of the span; a share more than its own noise; a quantile so many that the
     ranks around it do not reach both ends.
 
-    Examples
-    --------
     >>> from divulge.publishing.noising.calibration import calibrated
     >>> from divulge.publishing.queries import plan_of
     >>> cells = {"sex": Categories.of(["f", "m"], others=False, gaps=False)}

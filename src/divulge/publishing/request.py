@@ -16,8 +16,6 @@ from divulge.releasing.request import Place, Request
 class Publish(Request):
     """What is asked of a table as a whole: which statistics, under which promise; see `publish`.
 
-    Examples
-    --------
     >>> asked = Publish(source="t.csv", statistics=[dv.Count("sex"), dv.Mean("age", (0, 90), "sex")], guarantee="dp=1")
     >>> print(asked.command())
     divulge publish t.csv --count sex --mean age:0:90 --by sex --guarantee dp=1 --no-ledger
@@ -127,8 +125,6 @@ class Publish(Request):
 def call(one: Statistic) -> str:
     """Return a statistic as Python makes it, with every digit.
 
-    Examples
-    --------
     >>> call(dv.Mean("age", (0, "2.5"), step="0.1"))
     "dv.Mean('age', bounds=('0', '5/2'), step='1/10')"
     """

@@ -62,8 +62,6 @@ def as_reaches(given: Any) -> tuple[Reach, ...]:
     For a mean, a variance or a share "2@100": off by 2 at most where 100 rows or more have a number. For quantiles
     "50rows": no more than 50 rows lie between.
 
-    Examples
-    --------
     >>> as_reaches("500,2@100")
     (Reach(width=Fraction(500, 1), rows=0, ranks=False), Reach(width=Fraction(2, 1), rows=100, ranks=False))
     """
@@ -86,8 +84,6 @@ def _reach(given: Any) -> Reach:
 def as_fills(given: Any) -> dict[str, Fraction]:
     """Return what missing numbers count as, by column: of {column: number}, or of texts COLUMN:NUMBER.
 
-    Examples
-    --------
     >>> as_fills(["hours:0", "a:b:1.5"])
     {'hours': Fraction(0, 1), 'a:b': Fraction(3, 2)}
     """
@@ -381,8 +377,6 @@ class Cut(Numeric):
 
     Asked for by the option `tell_cut`, for all columns that have bounds.
 
-    Examples
-    --------
     >>> Cut("salary", bounds=(0, 90_000)).columns
     ('salary',)
     """
@@ -396,8 +390,6 @@ class Numbers(Statistic):
 
     Asked for by the option `tell_numbers`, for each statistic of numbers, in its groups.
 
-    Examples
-    --------
     >>> Numbers("age", by=("sex",)).columns
     ('sex', 'age')
     """
@@ -499,8 +491,6 @@ def _parts(text: str, kind: str) -> list[str]:
 def _pointed(text: str, decimal: str | None) -> Any:
     """Return a number as it is meant: with a decimal comma 15.000 is 15000, and with a point 15.
 
-    Examples
-    --------
     >>> _pointed("15.000", ","), _pointed("1.234,5", ","), _pointed("15.000", ".")
     ('15000', '1234.5', '15')
     """
@@ -518,8 +508,6 @@ def parse_numeric(kind: str, text: str, by: tuple[str, ...], decimal: str | None
 
     `decimal` is the sign that numbers are written with, where it was said; 15.000 is refused where it was not.
 
-    Examples
-    --------
     >>> parse_numeric("mean", "age:0:90", ())
     Mean('age', bounds=(0, 90))
     >>> parse_numeric("mean", "salary:auto:100", ())

@@ -122,8 +122,6 @@ def beside(
 def after(before: float, loss: float) -> float:
     """Return the most that a chance becomes when odds change by e^loss.
 
-    Examples
-    --------
     >>> round(after(0.5, 1.0), 6), after(0.0, 1.0), after(1.0, 1.0)
     (0.731059, 0.0, 1.0)
     """

@@ -32,8 +32,6 @@ Names = str | Sequence[str]
 def grouped(prior: Any) -> bool:
     """Say whether a prior is the shares in groups of rows that are alike in known columns: groups=A,B.
 
-    Examples
-    --------
     >>> grouped("groups=age,sex"), grouped("uniform"), grouped(None)
     (True, False, False)
     """
@@ -44,8 +42,6 @@ def grouped(prior: Any) -> bool:
 class Release(Request):
     """What is asked of a column: which one, through which mechanism, and what goes out of it; see `release`.
 
-    Examples
-    --------
     >>> asked = Release(column=["faith", "sex"], guarantee="ldp=1", unit="bits")
     >>> asked.columns, asked.kept
     (('faith', 'sex'), (LDP(0.693147180...),))

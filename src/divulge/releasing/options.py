@@ -57,8 +57,6 @@ class Option:
 def written(value: Any, name: str, strict: bool = True) -> Any:
     """Return an option as JSON holds it: guarantees as text, channels and priors as objects with labels.
 
-    Examples
-    --------
     >>> written((dv.LDP("1/3"), dv.LDP(1)), "guarantee"), written(dv.Prior(["1/4", "3/4"], ["a", "b"]), "prior")
     (['ldp=1/3', 'ldp=1'], {'secrets': ['a', 'b'], 'probabilities': ['1/4', '3/4']})
     """
@@ -122,8 +120,6 @@ def _is_double(number: float) -> bool:
 def require_kind(name: str, value: Any, hint: Any) -> None:
     """Refuse what a file says of a field whose types do not include it; fields of any type are read elsewhere.
 
-    Examples
-    --------
     >>> require_kind("sheet", 3, str | None)
     Traceback (most recent call last):
     divulge.errors.DivulgeError: `sheet` must be text; it is a number.
@@ -140,8 +136,6 @@ def require_kind(name: str, value: Any, hint: Any) -> None:
 def read(value: Any) -> Any:
     """Return the option that `written` described.
 
-    Examples
-    --------
     >>> read({"secrets": ["a", "b"], "probabilities": ["1/4", "3/4"]}).to_dict()
     {'a': Fraction(1, 4), 'b': Fraction(3, 4)}
     """

@@ -469,8 +469,6 @@ def half_widths(
 
     It is the default interval at the outcomes' expected numbers of rows, and misses with probability `risk` at most.
 
-    Examples
-    --------
     >>> half_widths(np.eye(2), np.array([0.5, 0.5]), 100.0, 0.05).round(1).tolist()  # Clopper, Pearson
     [0.1, 0.1]
     """
@@ -487,8 +485,6 @@ def half_width(
 ) -> float:
     """Return the one of `half_widths` at a secret, of a channel with this right inverse.
 
-    Examples
-    --------
     >>> round(half_width(np.eye(2), np.eye(2), np.array([0.5, 0.5]), 100.0, 0.05, 1), 1)
     0.1
     """

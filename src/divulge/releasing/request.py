@@ -499,8 +499,6 @@ def _path_of(source: Any) -> str | None:
 def typed(value: Any, name: str) -> str:
     """Return one value of an option as a command line has it.
 
-    Examples
-    --------
     >>> typed(0.5, "epsilon")
     '0.5'
     """

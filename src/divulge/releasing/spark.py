@@ -105,8 +105,6 @@ def _refuse_other_pythons(error: BaseException) -> None:
 def quoted(column: str) -> str:
     """Return a column name as Spark takes it literally, whatever characters it has.
 
-    Examples
-    --------
     >>> quoted("a.b`c")
     '`a.b``c`'
     """
@@ -143,8 +141,6 @@ def _labels(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:
 def by_place(columns: Sequence[str]) -> dict[str, str]:
     """Return what Spark calls columns in here: names can have dots, or be what Spark or a query calls its own.
 
-    Examples
-    --------
     >>> by_place(["a.b", "count"])
     {'a.b': 'column0', 'count': 'column1'}
     """
@@ -189,8 +185,6 @@ def frame_of(table: Any) -> Any:
 def is_address(table: Any) -> bool:
     """Say whether a table is named by an address of a file system of Hadoop.
 
-    Examples
-    --------
     >>> is_address("s3a://bucket/people"), is_address("people.parquet"), is_address("/data/a:b")
     (True, False, False)
     """
@@ -208,8 +202,6 @@ def name_of(table: str | os.PathLike[str]) -> str:
 def placed(table: Any) -> Any:
     """Return the path that a file: address is of; all else as it is.
 
-    Examples
-    --------
     >>> placed("file:///data/a%20b"), placed("s3a://bucket/people")
     ('/data/a b', 's3a://bucket/people')
     """

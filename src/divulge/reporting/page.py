@@ -21,8 +21,6 @@ class Html(str):
 def tag(kind: str, /, *inside: str, **attributes: str) -> Html:
     """Return an element with what is inside it; text and attributes are escaped.
 
-    Examples
-    --------
     >>> tag("p", "1 < 2", tag("b", "&"), id='"x"')
     '<p id="&quot;x&quot;">1 &lt; 2<b>&amp;</b></p>'
     """
@@ -129,8 +127,6 @@ def _rows(block: Rows) -> Html:
 def unbroken(text: str) -> Html:
     """Return a number with the words beside it, which stay in one line but for what an arrow leads to.
 
-    Examples
-    --------
     >>> unbroken("11.3 → 30.1 in 1,000")
     '11.3&nbsp;→ 30.1&nbsp;in&nbsp;1,000'
     """

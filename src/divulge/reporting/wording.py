@@ -19,8 +19,6 @@ _LONGEST = 80
 def label(value: Hashable) -> str:
     """Return a label as a report shows it: harmless to print, parts joined, not longer than a line.
 
-    Examples
-    --------
     >>> label(("female", "rich")), label(""), label("a\\x07")
     ('female, rich', '(empty)', 'a\\\\x07')
     """
@@ -31,8 +29,6 @@ def label(value: Hashable) -> str:
 def near(value: Any, voice: Voice = _ENGLISH) -> str:
     """Return a number with four digits, rounded to the nearest.
 
-    Examples
-    --------
     >>> near(0.98079), near(float("inf")), near(0.98079, Voice("de"))
     ('0.9808', 'inf', '0,9808')
     """
@@ -52,8 +48,6 @@ def least(value: Any, voice: Voice = _ENGLISH) -> str:
 def amount(value: Any, voice: Voice = _ENGLISH) -> str:
     """Return a leakage with four digits, rounded up.
 
-    Examples
-    --------
     >>> amount(0.98072), amount(float("inf"))
     ('0.9808', 'inf')
     """
@@ -67,8 +61,6 @@ MOST_TOLD = 1e6
 def bound(factor: Any, voice: Voice = _ENGLISH) -> str:
     """Return a factor as `at_most` writes it, where it is a useful one.
 
-    Examples
-    --------
     >>> bound(2.7182), bound(3e12), bound(float("inf"))
     ('2.72', 'no useful bound', 'no useful bound')
     """
@@ -78,8 +70,6 @@ def bound(factor: Any, voice: Voice = _ENGLISH) -> str:
 def share(value: Any, voice: Voice = _ENGLISH) -> str:
     """Return a probability in percent, to three digits; 100% is only what is certain.
 
-    Examples
-    --------
     >>> share(0.0112819), share(1), share(1e-9), share(0.99999), share(0.0112819, Voice("de"))
     ('1.13%', '100%', '1e-07%', 'more than 99.9%', '1,13 %')
     """
@@ -145,8 +135,6 @@ def title(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
 def meaning(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
     """Return what a guarantee promises, in one sentence with its numbers.
 
-    Examples
-    --------
     >>> meaning(dv.PML(1)) == dv.PML(1).meaning, "2,72-Fache" in meaning(dv.PML(1), Voice("de"))
     (True, True)
     """
@@ -157,8 +145,6 @@ def meaning(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
 def to_whom(guarantee: Guarantee, voice: Voice = _ENGLISH) -> str:
     """Return what a guarantee promises, and to whom, where it is about what was believed before.
 
-    Examples
-    --------
     >>> to_whom(dv.PML(1))[:67], to_whom(dv.LDP(1)) == meaning(dv.LDP(1))
     ('For somebody who holds the prior that is shown: Whatever outcome is', True)
     """

@@ -99,8 +99,6 @@ def assess(
 def mapping_of(hierarchies: Any) -> dict[str, Any]:
     """Return hierarchies by column; refuse what is no mapping.
 
-    Examples
-    --------
     >>> mapping_of(None)
     {}
     """
@@ -131,8 +129,6 @@ def columns_of(given: Any, argument: str) -> tuple[str, ...]:
 def readable(source: Source, names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Divide columns into those whose values can be told apart and those left out, with the reason.
 
-    Examples
-    --------
     >>> readable(open_table({"age": [30], "tags": [["x"]]}), ["age", "tags"])
     (['age'], {'tags': 'its values are neither text, numbers, dates nor times'})
     """

@@ -43,8 +43,6 @@ EXACT = (
 def listed(names: Sequence[str]) -> str:
     """Return names as a sentence has them.
 
-    Examples
-    --------
     >>> listed(["age", "sex", "zip"]), listed([])
     ("'age', 'sex' and 'zip'", 'none')
     """
@@ -60,8 +58,6 @@ def always(known: Sequence[str]) -> tuple[str, ...]:
 def few_rows(small: int, groups: int) -> tuple[str, ...]:
     """Return what is said where groups have few rows.
 
-    Examples
-    --------
     >>> few_rows(1, 2000)
     ('1 group of 2,000 has fewer than 30 rows: their shares say little about other people.',)
     """
@@ -96,8 +92,6 @@ def of_people(rows: int, people: int) -> tuple[str, ...]:
 def before(others: int) -> tuple[str, ...]:
     """Return what is said where other releases of the same people are on record.
 
-    Examples
-    --------
     >>> len(before(1)), before(0)
     (1, ())
     """

@@ -11,8 +11,6 @@ from divulge.model.labels import number_of_label, text_of
 def ranks(labels: Sequence[Hashable]) -> np.ndarray:
     """Return for each label its place in the order of the column; a missing one, None, comes last.
 
-    Examples
-    --------
     >>> ranks(["9", "10", None]).tolist(), ranks(["b", "a", "10"]).tolist()
     ([0, 1, 2], [2, 1, 0])
     """

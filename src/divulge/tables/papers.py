@@ -42,8 +42,6 @@ _RECEIPT = {
 def read_receipt(document: Any, place: str) -> dict[str, Any]:
     """Return the receipt of a coarsened table in a document; what is none, or does not follow, is refused.
 
-    Examples
-    --------
     >>> read_receipt({}, "r.json")
     Traceback (most recent call last):
     divulge.errors.InputFileError: r.json: must be the receipt of a coarsened table; it is something else.
@@ -99,8 +97,6 @@ def _checksum(body: Mapping[str, Any]) -> str:
 def codebook(found: Generalization) -> dict[str, Any]:
     """Return for each column that goes out what its values are, and at which level they stand.
 
-    Examples
-    --------
     >>> found = dv.generalize({"age": [1, 2, 2]}, known="age", guarantees="k=2")
     >>> codebook(found)["columns"][0]["values"]
     ['*']

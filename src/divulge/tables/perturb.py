@@ -58,8 +58,6 @@ def _coarser(found: Generalization) -> dict[str, int]:
 def release_of(request: Generalize, table: Source) -> Release:
     """Return the release of the sensitive columns that follows a coarsening.
 
-    Examples
-    --------
     >>> asked = Generalize(known="age", secret="ill", guarantees="k=5", perturb="pml=0.5")
     >>> release_of(asked, dv.open_table({"age": [1], "ill": [2]})).prior
     'groups=age'

@@ -29,8 +29,6 @@ Names = str | Sequence[str]
 class Generalize(Request):
     """What is asked of a table that is to be coarsened: its columns, and what their groups must keep.
 
-    Examples
-    --------
     >>> asked = Generalize(source="t.csv", known=["age", "sex"], secret="ill", guarantees="k=5", suppress=0.04)
     >>> print(asked.command())
     divulge generalize t.csv --known age,sex --guarantee k=5 --secret ill --suppress 1/25 --no-ledger

@@ -142,8 +142,6 @@ def _looked_at(job: Job) -> dict[str, Any]:
 def equal(found: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return the names of ways of which everything that is foreseen is the same, group by group.
 
-    Examples
-    --------
     >>> same, other = {"levels": [{"stays": 0.5, "values": []}]}, {"levels": [{"stays": 0.6, "values": []}]}
     >>> equal([same, other, same, {"refused": "no"}])
     [['best for counting', 'most informative']]

@@ -68,8 +68,6 @@ def arguments(session: Session) -> dict[str, Any]:
 def level(odds: str) -> Fraction:
     """Return the epsilon that keeps odds within a factor, rounded down.
 
-    Examples
-    --------
     >>> float(level("3"))
     1.098612
     """

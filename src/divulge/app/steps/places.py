@@ -58,8 +58,6 @@ def rate_for(odds: float, far: float, grid: str, box: Sequence[Any]) -> Fraction
 
     They are a little farther apart on the flat map of the region, and their cells by up to a diagonal more.
 
-    Examples
-    --------
     >>> town = (48.7, 2.1, 49, 2.6)
     >>> float(rate_for(3, 1, "1m", town)), float(rate_for(3, 1, "1km", town))
     (1.093769, 0.454492)

@@ -102,8 +102,6 @@ def simulated(session: Session) -> dict[str, Any]:
 def named(one: Mapping[str, Any], by: Any, language: str = "en") -> str:
     """Return a statistic in words.
 
-    Examples
-    --------
     >>> named({"kind": "mean", "column": "age", "low": "0", "high": "90"}, ["sex"])
     'the mean of age, from 0 to 90, by sex'
     """

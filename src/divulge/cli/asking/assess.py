@@ -90,8 +90,6 @@ def command(
 def columns_and_files(given: list[str], option: str = "--hierarchy", what: str = "FILE") -> dict[str, str]:
     """Return {column: file} of options COL=FILE, or what else is given for a column.
 
-    Examples
-    --------
     >>> columns_and_files(["age=ages.csv"])
     {'age': 'ages.csv'}
     """

@@ -46,8 +46,6 @@ def command(
 def whole_of(option: str, text: str) -> int:
     """Return a whole number that was typed.
 
-    Examples
-    --------
     >>> whole_of("--levels", "2")
     2
     """

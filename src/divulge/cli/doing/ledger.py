@@ -219,8 +219,6 @@ def _named(source: str | None) -> str | None:
 def _short(sources: Any) -> dict[str, str]:
     """Return the names of tables, of files with as many of their folders as tell them apart.
 
-    Examples
-    --------
     >>> _short(["/n/a/t.csv", "/s/a/t.csv", "/s/b/t.csv", "u.csv"]).values()
     dict_values(['n/a/t.csv', 's/a/t.csv', 'b/t.csv', 'u.csv'])
     """

@@ -88,8 +88,6 @@ def negligible(loss: PrivacyLoss, window: Window, at: np.ndarray, draws: int) ->
 def least_cumulant(loss: PrivacyLoss, at: np.ndarray, tilt: float) -> float:
     """Return a lower bound on log E e^(tilt L), the largest tilt t + log P(L >= t) over some t (Markov's inequality).
 
-    Examples
-    --------
     >>> from divulge.dp.loss.closed import GaussianLoss
     >>> bound = least_cumulant(GaussianLoss(1.0), np.linspace(-2.0, 6.0, 99), 3.0)
     >>> bound < 3.0 * 0.5 + 3.0**2 / 2 < bound + 3

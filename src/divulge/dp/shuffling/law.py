@@ -44,8 +44,6 @@ _MOST = 2048
 def window(n: int, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of a binomial and their probabilities, but for a chance of 1e-45 (Bernstein's inequality).
 
-    Examples
-    --------
     >>> values, shares = window(2, 0.5)
     >>> values.tolist(), shares.tolist()
     ([0, 1, 2], [0.25, 0.5, 0.25])

@@ -246,8 +246,6 @@ def log_wealth(hits: np.ndarray, misses: np.ndarray, log_odds: float) -> np.ndar
     With a, b = 1, 1/2 and log q / (1 - q) = log_odds, it is B(h + a, w + b) P(Beta(h + a, w + b) > q) over
     B(a, b) P(Beta(a, b) > q) q^h (1 - q)^w.
 
-    Examples
-    --------
     >>> found = log_wealth(np.array([1]), np.array([0]), 0.0)  # theta is 5/6 in the mean, and q = 1/2
     >>> round(float(np.exp(found[0])), 6)
     1.666667
@@ -267,8 +265,6 @@ def greatest_refuted(refuted: Callable[[float], bool]) -> float:
     What is refuted at a level is refuted below it, where the promise says more; the grid holds where a bound does not
     fall as it should.
 
-    Examples
-    --------
     >>> round(greatest_refuted(lambda level: level < 1.5), 9)
     1.5
     """
@@ -288,8 +284,6 @@ def greatest_refuted(refuted: Callable[[float], bool]) -> float:
 def counts_of(guesses: Any, right: Any, trials: Any) -> tuple[int, int, int]:
     """Return r, v, m as whole numbers, 0 <= v <= r <= m, 1 <= r.
 
-    Examples
-    --------
     >>> counts_of(10, 7, None)
     (10, 7, 10)
     """
@@ -307,8 +301,6 @@ def counts_of(guesses: Any, right: Any, trials: Any) -> tuple[int, int, int]:
 def truth_values(given: Any, name: str) -> np.ndarray:
     """Return booleans, or numbers 0 and 1, as a row of booleans; at least one.
 
-    Examples
-    --------
     >>> truth_values([1, 0], "member").tolist()
     [True, False]
     """
@@ -324,8 +316,6 @@ def truth_values(given: Any, name: str) -> np.ndarray:
 def risk_of(confidence: Any) -> float:
     """Return one minus the confidence.
 
-    Examples
-    --------
     >>> risk_of(0.75)
     0.25
     """
@@ -337,8 +327,6 @@ def risk_of(confidence: Any) -> float:
 def share(value: Any, name: str) -> float:
     """Return a number as a float; NaN for what is none, which is in no range.
 
-    Examples
-    --------
     >>> share(0.5, "delta")
     0.5
     """

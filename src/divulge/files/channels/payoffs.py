@@ -25,8 +25,6 @@ def read_payoffs(path: PathLike, argument: str = "--gain") -> Payoffs:
     JSON has the keys "matrix" (actions x secrets) and, if wanted, "actions" and "secrets". Fractions such as "1/3" are
     exact.
 
-    Examples
-    --------
     >>> path = folder / "gain.csv"
     >>> _ = path.write_text("action,sick,well\\ntreat,1,1/3\\nwait,0,1\\n")
     >>> read_payoffs(path).matrix

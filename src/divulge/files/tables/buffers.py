@@ -11,8 +11,6 @@ from divulge.extras import require
 def as_numbers(array: Any) -> np.ndarray:
     """Return an Arrow array of whole numbers, none of them missing, as a NumPy array over the same memory.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> as_numbers(pa.array([3, 1, 4], pa.int32()).slice(1)).tolist()
     [1, 4]
@@ -26,8 +24,6 @@ def as_numbers(array: Any) -> np.ndarray:
 def of_numbers(values: np.ndarray, missing: np.ndarray | None = None) -> Any:
     """Return whole numbers as an Arrow array; where `missing`, there is none.
 
-    Examples
-    --------
     >>> of_numbers(np.array([3, 1]), np.array([False, True])).to_pylist()
     [3, None]
     """
@@ -40,8 +36,6 @@ def of_numbers(values: np.ndarray, missing: np.ndarray | None = None) -> Any:
 def of_texts(texts: Sequence[str | None], kind: Any) -> Any:
     """Return texts, or None where one is missing, as an Arrow array of type string or large_string.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> of_texts(["Köln", None, ""], pa.string()).to_pylist()
     ['Köln', None, '']

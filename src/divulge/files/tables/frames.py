@@ -161,8 +161,6 @@ def _of_query(schema: Any, batches: Iterable[Any], restore: Callable[[Any], Any]
 def like(given: Any, table: Any) -> Any:
     """Return an Arrow table as a frame of the library that `given` is of; as it is where that is none.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> like("people.csv", pa.table({"a": [1]})).num_rows
     1

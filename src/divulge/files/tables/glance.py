@@ -42,8 +42,6 @@ class Glance:
 def glance(path: Path, **options: Any) -> Glance | None:
     """Return the first and the last rows of a text or a workbook; None of a file that says itself what its columns are.
 
-    Examples
-    --------
     >>> file = folder / "survey.csv"
     >>> _ = file.write_text("Survey of 2026\\nwho,faith,town\\n1,a,x\\n2,b,y\\nTotal,,2\\n")
     >>> glance(file).layout, glance(file).first[1]

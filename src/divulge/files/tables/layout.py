@@ -50,8 +50,6 @@ class Layout:
     def of(cls, settings: Settings) -> "Layout":
         """Return what a caller says.
 
-        Examples
-        --------
         >>> Layout.of(Settings(header="3-4", footer=2))
         Layout(first=3, last=4, footer=2)
         """
@@ -71,8 +69,6 @@ class Layout:
     def words(self, unit: str) -> str | None:
         """Return what is taken for names and what is left out; None where it is as usual.
 
-        Examples
-        --------
         >>> Layout(3, 4, 2).words("row")
         'rows 3 to 4 have the names of columns; 2 rows above them and 2 at the end are left out.'
         """
@@ -90,8 +86,6 @@ class Layout:
 def names_of(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of columns in one row, or in several: what stands above several columns belongs to each of them.
 
-    Examples
-    --------
     >>> names_of([["who", "visit", ""], ["", "day", "ward"]])
     ['who', 'visit day', 'visit ward']
     """
@@ -111,8 +105,6 @@ def names_of(rows: Sequence[Sequence[str]]) -> list[str]:
 def numbered(names: Sequence[str]) -> list[str]:
     """Return names with a number behind those that stood before.
 
-    Examples
-    --------
     >>> numbered(["day", "day", "ward", "day"])
     ['day', 'day (2)', 'ward', 'day (3)']
     """
@@ -134,8 +126,6 @@ def suggested(first: Sequence[tuple[int, Sequence[str]]], last: Sequence[Sequenc
     The row of names is the first that has nearly as many cells as the widest, and no number. Rows at the end that have
     one cell, or have gaps and begin as totals and notes do, are no part of it.
 
-    Examples
-    --------
     >>> rows = [(1, ["Survey"]), (3, ["who", "faith", "town"]), (4, ["1", "a", "x"])]
     >>> suggested(rows, [["1", "a", "x"], ["Total", "", "1"]])
     Layout(first=3, last=3, footer=1)
@@ -158,8 +148,6 @@ def suggested(first: Sequence[tuple[int, Sequence[str]]], last: Sequence[Sequenc
 def below(first: Sequence[tuple[int, Sequence[str]]], last: Sequence[Sequence[str]]) -> str | None:
     """Return a remark where the last rows seem to be none of the table.
 
-    Examples
-    --------
     >>> below([(1, ["who", "faith", "town"])], [["1", "a", "x"], ["Total", "", "1"]])
     'its last row looks like a total or a note; --footer 1 (footer=1) leaves it out.'
     """

@@ -56,8 +56,6 @@ def spellings(values: Sequence[Hashable]) -> dict[str, str]:
     them is the longest without blanks, as zeros get lost and do not come by themselves, and of these the one with
     capitals first; how often each occurs is of no account.
 
-    Examples
-    --------
     >>> spellings(["01067", "1067", "Jena", "jena ", "Ulm"])
     {'01067': '01067', '1067': '01067', 'Jena': 'Jena', 'jena ': 'Jena'}
     """
@@ -115,8 +113,6 @@ class Rule:
     def of(cls, text: Any) -> "Rule":
         """Return the rule that a text says.
 
-        Examples
-        --------
         >>> Rule.of("10000:0:90000").hierarchy.path(95000)[1], Rule.of("first:2").hierarchy.path("01067")[1]
         ('>= 90000', '01*')
         """
@@ -165,8 +161,6 @@ def rules_of(given: Any) -> dict[str, Rule]:
 def group_texts(given: Any) -> tuple[str, ...]:
     """Return rules as texts, one for each column.
 
-    Examples
-    --------
     >>> group_texts({"income": 10000, "born": "year"})
     ('income=10000', 'born=year')
     """

@@ -15,8 +15,6 @@ def values_of(array: Any) -> list[Any]:
     Numbers of 16 and 32 bits are the shortest decimals that name them. Nanoseconds, for which Python has no time, and
     durations below zero, which it prints as days that end, are texts.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> values_of(pa.array([0.1, None], pa.float32())), values_of(pa.array([-5], pa.duration("s")))
     ([0.1, None], ['-0:00:05'])

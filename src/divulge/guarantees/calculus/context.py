@@ -50,8 +50,6 @@ class Context:
     ) -> "Context":
         """Return the context of a prior, or of p_min, n, and whether the prior is uniform, or a general alphabet.
 
-        Examples
-        --------
         >>> Context.of(n=4, uniform=True).p_min
         Fraction(1, 4)
         """
@@ -105,8 +103,6 @@ class Context:
     def assumed(self) -> dict[str, str]:
         """Conditions that nothing given shows, in words: full support, where neither the prior nor p_min is known.
 
-        Examples
-        --------
         >>> Context.of(n=3).assumed, Context.of(p_min="1/4").assumed
         ({'full support': 'every secret can occur'}, {})
         """
@@ -138,8 +134,6 @@ class Context:
 def _shown(p: Fraction) -> str:
     """Return a probability with six digits, which doubles near 0 do not have.
 
-    Examples
-    --------
     >>> _shown(Fraction(1, 3)), _shown(Fraction("1e-320")), _shown(Fraction("1e-400"))
     ('0.333333', '1e-320', '1e-400')
     """

@@ -13,8 +13,6 @@ def least_delta(epsilon_at: Callable[[float], float], epsilon: float, tried_firs
     `epsilon_at` falls, and may jump from inf: at the values of `tried_first`, say. Between finite ends false position
     (Illinois) is used, else, and where the upper end is met exactly, halving.
 
-    Examples
-    --------
     >>> import math
     >>> round(least_delta(lambda delta: -math.log(delta) if delta else math.inf, 2.0), 9)  # e^-2
     0.135335283

@@ -37,8 +37,6 @@ def _or_irrational(operation: Callable[..., "Number"]) -> Callable[..., "Number"
 class Number:
     """A rational `value`, +inf too, or e to it, or its logarithm, as `form` says ("", "exp", "log"); "?" is unknown.
 
-    Examples
-    --------
     >>> (Number(Fraction(1, 3)).exp() * 1).log().rational()
     Fraction(1, 3)
     """

@@ -19,8 +19,6 @@ def nearest_in_power(points: np.ndarray, weights: np.ndarray, p: float) -> tuple
     one number alone has the digits of its small cost. The cost is that of the w found, and within a few ulp of the
     least.
 
-    Examples
-    --------
     >>> w, cost = nearest_in_power(np.array([0.0, 1.0]), np.array([[0.5], [0.5]]), 3)
     >>> w.round(12).tolist(), cost.round(12).tolist()
     ([0.5], [0.125])

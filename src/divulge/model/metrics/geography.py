@@ -22,8 +22,6 @@ _ROUNDING = 1e-12
 def projected(lat: Any, lon: Any) -> np.ndarray:
     """Return points in km, shape (N, 2), of latitudes and longitudes in degrees, about their middle.
 
-    Examples
-    --------
     >>> projected([0.0, 1.0], [0.0, 0.0])[:, 1].round(3).tolist()  # a degree of latitude
     [-55.598, 55.598]
     """
@@ -67,8 +65,6 @@ class Box:
 
     Cells are counted from the south-western corner. `east` is less than `west` across the date line.
 
-    Examples
-    --------
     >>> town = Box.of((48.8, 2.2, 48.9, 2.4))
     >>> town.size(Fraction(1, 2))  # 14.6 by 11.1 km in cells of 500 m
     (30, 23)
@@ -113,8 +109,6 @@ class Box:
         latitude whose tangent is that of the corner over the cosine of half the width. A parallel there is shown longer
         by the cosine of the middle latitude over its own.
 
-        Examples
-        --------
         >>> round(Box.of((48.7, 2.1, 49.0, 2.6)).stretched, 4)
         1.003
         """
@@ -130,8 +124,6 @@ class Box:
         No longer than the straight line of the flat map, whose parallels are shown shorter by the cosine of the middle
         latitude over that nearest to the equator.
 
-        Examples
-        --------
         >>> round(Box.of((48.7, 2.1, 49.0, 2.6)).shrunk, 4)
         1.003
         """
@@ -148,8 +140,6 @@ class Box:
     def cells(self, lat: Any, lon: Any, step: Fraction) -> np.ndarray:
         """Return the column and row of the cell of each place, int64 of shape (N, 2); from outside the nearest one.
 
-        Examples
-        --------
         >>> Box.of((0, 0, 1, 1)).cells([0.1, 80], [0.1, -3], Fraction(10)).tolist()
         [[1, 1], [0, 11]]
         """
@@ -161,8 +151,6 @@ class Box:
     def centers(self, cells: np.ndarray, step: Fraction) -> tuple[np.ndarray, np.ndarray]:
         """Return the latitudes and longitudes of the middles of cells, in degrees.
 
-        Examples
-        --------
         >>> [axis.round(4).tolist() for axis in Box.of((0, 0, 1, 1)).centers(np.array([[1, 0]]), Fraction(10))]
         [[0.045], [0.1349]]
         """
@@ -173,8 +161,6 @@ class Box:
 def great_circle(lat: float, lon: float, other_lat: float, other_lon: float) -> float:
     """Return the distance along a great circle in km (haversine).
 
-    Examples
-    --------
     >>> round(great_circle(0.0, 0.0, 0.0, 180.0), 1)  # half around
     20015.1
     """

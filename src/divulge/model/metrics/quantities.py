@@ -26,8 +26,6 @@ _RATE = re.compile(r"\s*(.*?)\s*(?:(?:/|\s+per\s+)\s*([^\W\d_]+))?\s*")
 def quantity(value: Any, argument: str) -> tuple[Any, str]:
     """Return (number, unit) of a number, or of text such as "500m"; the unit of a bare number is "".
 
-    Examples
-    --------
     >>> quantity("500m", "step"), quantity("1/2", "step"), quantity(2, "step")
     ((Fraction(1, 2), 'km'), (Fraction(1, 2), ''), (2, ''))
     """
@@ -44,8 +42,6 @@ def quantity(value: Any, argument: str) -> tuple[Any, str]:
 def rate(text: str) -> tuple[str, Fraction, str]:
     """Return (number as text, what it is multiplied by, unit) of text such as "1/km"; "1/2" has no unit.
 
-    Examples
-    --------
     >>> rate("1/km"), rate("2/m"), rate("1/2")
     (('1', Fraction(1, 1), 'km'), ('2', Fraction(1000, 1), 'km'), ('1/2', Fraction(1, 1), ''))
     """
@@ -60,8 +56,6 @@ def rate(text: str) -> tuple[str, Fraction, str]:
 def per_unit(text: str, unit: str) -> Any:
     """Return the rate that a text such as "1/km" is, per `unit`; of a bare number the text, and of others a refusal.
 
-    Examples
-    --------
     >>> per_unit("1/m", "km"), per_unit("1/2", "km")
     (Fraction(1000, 1), '1/2')
     """
@@ -81,8 +75,6 @@ def unit_of_rates(guarantees: Iterable[Any], argument: str) -> str:
 
     A unit that is kept in another one is refused: whether numbers are in meters or in km is not to be guessed.
 
-    Examples
-    --------
     >>> unit_of_rates(["ldp=1", "metric=1/step"], "guarantee"), unit_of_rates(["metric=1"], "guarantee")
     ('step', '')
     """

@@ -18,8 +18,6 @@ KEYS = {"places", "unit", "squared", "lengths", "which"}
 def as_data(metric: Metric) -> dict[str, Any]:
     """Return a metric as plain data.
 
-    Examples
-    --------
     >>> as_data(Metric.line(["1", "3"]))["lengths"], as_data(Metric.line(["1", "3"]))["which"]
     (['0', '2'], [[0, 1], [1, 0]])
     """
@@ -30,8 +28,6 @@ def as_data(metric: Metric) -> dict[str, Any]:
 def of_data(found: Mapping[str, Any]) -> Metric:
     """Return the metric that `as_data` described; what is none is refused.
 
-    Examples
-    --------
     >>> of_data(as_data(Metric.grid(2, 1, "500m"))).diameter
     0.5
     """

@@ -10,8 +10,6 @@ import numpy as np
 def points(field: int, dimension: int) -> int:
     """Return how many points the projective space of vectors of this dimension has, (s^t - 1)/(s - 1).
 
-    Examples
-    --------
     >>> points(3, 3), points(3, 2), points(3, 1), points(3, 0)
     (13, 4, 1, 0)
     """
@@ -29,8 +27,6 @@ def _canonical(field: int, dimension: int, numbers: np.ndarray) -> np.ndarray:
 def vectors(field: int, dimension: int, numbers: np.ndarray) -> np.ndarray:
     """Return the vectors of points, shape (points, t).
 
-    Examples
-    --------
     >>> vectors(3, 2, np.arange(4)).tolist()
     [[0, 1], [1, 0], [1, 1], [1, 2]]
     """
@@ -44,8 +40,6 @@ def vectors(field: int, dimension: int, numbers: np.ndarray) -> np.ndarray:
 def numbers_of(field: int, found: np.ndarray) -> np.ndarray:
     """Return the numbers of the points that nonzero vectors (rows) stand for, whatever they are multiplied by.
 
-    Examples
-    --------
     >>> numbers_of(3, np.array([[0, 2], [2, 1]])).tolist()
     [0, 3]
     """
@@ -60,8 +54,6 @@ def numbers_of(field: int, found: np.ndarray) -> np.ndarray:
 def inverses(field: int, values: np.ndarray) -> np.ndarray:
     """Return the inverses of nonzero elements, v^(s-2).
 
-    Examples
-    --------
     >>> inverses(7, np.array([1, 2, 3])).tolist()
     [1, 4, 5]
     """
@@ -92,8 +84,6 @@ def hyperplane_sums(weights: np.ndarray, field: int, dimension: int) -> np.ndarr
     k v through 0 of their m-dimensional one. As a number in base s, u ends in those m digits and the one before, so
     what a block contributes repeats with period s^(m+1).
 
-    Examples
-    --------
     >>> hyperplane_sums(np.array([1.0, 2.0, 4.0, 8.0]), 3, 2).round(9).tolist()  # of a line: each its own point
     [2.0, 1.0, 8.0, 4.0]
     """

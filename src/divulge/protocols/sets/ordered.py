@@ -207,8 +207,6 @@ class Independent(Sets):
 def named_first(p: np.ndarray, q: float, raised: float, lowered: float) -> float:
     """Return E max(raised max_S p, lowered max_{not S} p) for a set S that each value is in with chance q.
 
-    Examples
-    --------
     >>> float(named_first(np.array([0.5, 0.5]), 0.5, 1.5, 0.5))  # three of four sets raise a value
     0.625
     """

@@ -31,8 +31,6 @@ def written(text: Hashable, most: int) -> bytes:
 
     A text of `most` bytes or more has no room for one: its first whole characters stand for all that begin so.
 
-    Examples
-    --------
     >>> written("ab", 4), written("abcd", 4), written("abcde", 4), written("abcé", 4)
     (b'ab\\xff', b'abcd', b'abcd', b'abc\\xfe')
     """
@@ -46,8 +44,6 @@ def written(text: Hashable, most: int) -> bytes:
 def read(code: bytes) -> tuple[str, bool]:
     """Return the text that `written` wrote, and whether it is whole.
 
-    Examples
-    --------
     >>> read(b"ab\\xff"), read(b"abcd"), read(b"abc\\xfe")
     (('ab', True), ('abcd', False), ('abc', False))
     """
@@ -57,8 +53,6 @@ def read(code: bytes) -> tuple[str, bool]:
 def ended(prefix: bytes) -> bool:
     """Return whether nothing can follow a prefix.
 
-    Examples
-    --------
     >>> ended(b"ab\\xff"), ended(b"ab")
     (True, False)
     """
@@ -68,8 +62,6 @@ def ended(prefix: bytes) -> bool:
 def children(prefix: bytes, most: int) -> list[bytes]:
     """Return the prefixes of texts that are one byte longer: what can follow it, and the signs of its end.
 
-    Examples
-    --------
     >>> len(children(b"a", 9)), len(children(b"a\\xc3", 9)), children(b"ab\\xff", 9)
     (147, 64, [])
     """

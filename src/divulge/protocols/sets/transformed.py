@@ -168,8 +168,6 @@ def walsh_hadamard(values: np.ndarray) -> np.ndarray:
 
     Half of the bits at a time, and turned over in between, so that each step runs along rows.
 
-    Examples
-    --------
     >>> walsh_hadamard(np.array([1, 2, 3, 4])).tolist()
     [10, -2, -4, 0]
     """

@@ -127,8 +127,6 @@ def drawn_bounds(table: Table, one: Bounds, unit: Unit) -> Bounds:
 def ends_of(counts: np.ndarray, width: int) -> tuple[int, int]:
     """Return the ends of the outermost bins with more than `width`; those of the fullest one where none has.
 
-    Examples
-    --------
     >>> counts = np.zeros(len(EDGES))
     >>> counts[[EDGES.index(50), EDGES.index(100)]] = 80, 30  # from 21 to 50, and from 51 to 100
     >>> ends_of(counts, 20), ends_of(counts, 40)

@@ -35,8 +35,6 @@ def require_listed(columns: Sequence[str], values: Mapping[str, Sequence[Hashabl
 def record_prior(given: Any, columns: Sequence[str]) -> RecordPrior:
     """Return what is known of a record: lower=P, a prior of one column, or {record: probability} of several columns.
 
-    Examples
-    --------
     >>> float(record_prior("lower=0.01", ["race"]).least)
     0.01
     >>> record_prior({"White": "9/10", "Other": "1/10"}, ["race"]).secret

@@ -13,8 +13,6 @@ OTHER, NO_ANSWER = "other", "no answer"
 def label_of_missing(null_as: Any) -> str:
     """Return what the cell of missing values is called.
 
-    Examples
-    --------
     >>> label_of_missing(None), label_of_missing("?")
     ('no answer', '?')
     """
@@ -52,8 +50,6 @@ class Categories:
 
         Nothing here depends on what the table holds. A label that is listed already is not made twice.
 
-        Examples
-        --------
         >>> Categories.of(["f", "m"], None, others=True, gaps=True)
         Categories(labels=('f', 'm', 'other', 'no answer'), other=2, missing=3, complete=True)
         >>> Categories.of(["f", "m"], "m", others=False, gaps=True)

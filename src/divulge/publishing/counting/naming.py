@@ -26,8 +26,6 @@ class Spent:
 def naming(asked: Any, columns: int, unit: Unit) -> Threshold:
     """Return noise and threshold by which the values of each of some columns are named.
 
-    Examples
-    --------
     >>> found = naming(ADP(1, 1e-6), 2, Unit(neighbors="added"))
     >>> found.scale, found.epsilon, found.delta <= 2.5e-7
     (8.0, 0.125, True)
@@ -41,8 +39,6 @@ def naming(asked: Any, columns: int, unit: Unit) -> Threshold:
 def rest_of(asked: Any, names: Sequence[Any]) -> Any:
     """Return what is left of (epsilon, delta) beside names and bounds, rounded down: what one learns adds up.
 
-    Examples
-    --------
     >>> float(rest_of(ADP(1, 1e-6), [Threshold.of(16.0, 400, Unit())]).values()["epsilon"])
     0.875
     """

@@ -46,8 +46,6 @@ class Threshold:
         one of them shows itself with probability 1 - (1 - p)^k at most, p = P(K >= least - k) = a^(least - k)/(1 + a).
         OpenDP states P(K > least - k), a factor a less, though it publishes counts that equal the threshold.
 
-        Examples
-        --------
         >>> found = Threshold.keeping(1, 1e-6, Unit())
         >>> found.scale, found.least, found.delta <= 1e-6  # e^-14 / (1 + e^-1/2) is 5e-7
         (2.0, 28, True)

@@ -39,8 +39,6 @@ def aimed(plan: Plan, unit: Unit, noise: str | None, level: float, reaches: Sequ
     Each query gets the largest noise that its statistics allow, and pays for that: epsilon is the sum of L1 / s for
     Laplace noise of scale s, and rho that of L2^2 / (2 s^2) for Gaussian noise.
 
-    Examples
-    --------
     >>> from divulge.publishing.counting.groups import Categories
     >>> from divulge.publishing.queries import plan_of
     >>> from divulge.publishing.statistics import Reach

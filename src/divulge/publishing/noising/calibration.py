@@ -51,8 +51,6 @@ def weights_of(queries: Sequence[Query], unit: Unit, family: type[Noise], split:
     "relative" makes all errors the same share of a cell of average size; "equal" gives every query the same. "need"
     makes the geometric mean of the widths of all statistics, each relative to what it can be, the least.
 
-    Examples
-    --------
     >>> margins = [Query("rows", ("a",), (100,)), Query("rows", ("b",), (800,))]
     >>> [round(w, 6) for w in weights_of(margins, Unit(), Laplace, "mean-squared")]  # cube roots of 1 and 8
     [0.333333, 0.666667]
@@ -324,8 +322,6 @@ def _followed(epsilon_of: Callable[[float], float], wanted: float, start: float)
 def _loss_for(kind: str, level: Any, p: Fraction) -> Fraction:
     """Return E with -log(p + (1-p) e^-E) = level, or log(p + (1-p) e^E) = level, rounded down.
 
-    Examples
-    --------
     >>> p = Fraction(1, 100)
     >>> abs(float(_loss_for("pml", Fraction(1), p)) - math.log(0.99 / (math.exp(-1) - 0.01))) < 1e-14
     True

@@ -71,8 +71,6 @@ def scores(rows: np.ndarray, above: int, below: int, shift: int = 0, beyond: str
     A value with L rows below it and E at it has the ranks from L to L + E. `beyond` "low" or "high" puts a value before
     all others that stands for every rank below 0, or behind them for every rank above n.
 
-    Examples
-    --------
     >>> scores(np.array([1, 2, 1]), 1, 2).tolist()  # the median of a, b, b, c, twice the distances
     [2, 0, 2]
     """

@@ -208,8 +208,6 @@ class Laplace(Noise):
     def deviation(self) -> float:
         """The standard deviation.
 
-        Examples
-        --------
         >>> round(Laplace(2.0).deviation, 6)  # sqrt(2 a) / (1 - a), a = e^(-1/2)
         2.799178
         """
@@ -220,8 +218,6 @@ class Laplace(Noise):
     def tail(self, width: int) -> float:
         """Return P(|K| > width) = 2 a^(w+1) / (1 + a) with a = e^(-1/scale).
 
-        Examples
-        --------
         >>> round(Laplace(1.0).tail(2), 6)  # 2 e^-3 / (1 + e^-1)
         0.072795
         """
@@ -318,8 +314,6 @@ class Gaussian(Noise):
     def deviation(self) -> float:
         """The standard deviation, that of the real-valued law for wide noise.
 
-        Examples
-        --------
         >>> round(Gaussian(0.5).deviation, 6), Gaussian(9.0).deviation
         (0.463695, 9.0)
         """
@@ -335,8 +329,6 @@ class Gaussian(Noise):
         The sum over k > w of e^(-k^2/2s^2) is at most the integral from w on, and the sum over all k at least the whole
         integral.
 
-        Examples
-        --------
         >>> round(Gaussian(1.0).tail(1), 6)  # 1 - (1 + 2 e^-.5) / sum of e^(-k^2/2)
         0.117116
         """
@@ -454,8 +446,6 @@ FAMILIES: dict[str, type[Noise]] = {one.name: one for one in (Laplace, Gaussian)
 def family_named(name: Any) -> type[Noise]:
     """Return a family by its name.
 
-    Examples
-    --------
     >>> family_named("laplace")(2.0)
     Laplace(scale=2.0)
     """

@@ -97,8 +97,6 @@ def concentration(queries: Sequence[Query], noises: Sequence[Noise], unit: Unit,
 def leakages(loss: Fraction | float, prior: RecordPrior) -> dict[str, float]:
     """Return {"pml", "pmc", "lip"} of a secret whose values have at least the prior's probability, rounded up.
 
-    Examples
-    --------
     >>> found = leakages(Fraction(2), RecordPrior(Fraction(1, 100)))
     >>> round(found["pml"], 6), round(found["pmc"], 6)  # -log(0.01 + 0.99 e^-2), log(0.01 + 0.99 e^2)
     (1.938067, 1.991316)

@@ -68,8 +68,6 @@ def _public_total(tables: Sequence[np.ndarray], deviations: Sequence[float], row
 
     So it is with replaced people of whom one row counts each.
 
-    Examples
-    --------
     >>> _public_total([np.array([3.0, 4.0]), np.array(8.0)], [1.5, 0.0], None)
     8
     """
@@ -88,8 +86,6 @@ def projected(
 ) -> list[np.ndarray]:
     """Return the margins nearest to some tables of counts, weighted by their deviations; with a public total, of it.
 
-    Examples
-    --------
     >>> row, column = np.array([4.0, 2.0]), np.array([3.0, 5.0])
     >>> a, b = projected([row, column], [("x",), ("y",)], [1.0, 1.0], {"x": 2, "y": 2}, None, True, False)
     >>> a.round(6).tolist(), b.round(6).tolist()  # both sums were 6 and 8, and are 7 now
@@ -128,8 +124,6 @@ def after(
     v = 1 / sum c_j / sigma_j^2. A cell of table l with N cells has the variance c_l / N sum over its A of dim(A) v(A);
     of a public total the effect of no column has none.
 
-    Examples
-    --------
     >>> after([("x",)], [2.0], {"x": 5}, False)
     [2.0]
     >>> [round(one, 6) for one in after([("x",), ()], [1.0, 0.0], {"x": 4}, True)]  # sqrt(3/4), and the public total
@@ -158,8 +152,6 @@ def after(
 def require_few_combinations(bys: Sequence[tuple[str, ...]], sizes: Mapping[str, int]) -> None:
     """Refuse tables of counts over columns with too many combinations to make them consistent, and whole or positive.
 
-    Examples
-    --------
     >>> require_few_combinations([("x",), ("y",)], {"x": 1000, "y": 1000})
     Traceback (most recent call last):
     divulge.errors.DivulgeError: `consistent` must be about columns with at most 600,000 combinations where counts ...
@@ -313,8 +305,6 @@ def _positive(table: np.ndarray, total: int | None) -> np.ndarray:
 def rounded(table: np.ndarray, total: int | None) -> np.ndarray:
     """Return whole numbers with the total: those with the largest remainders are rounded up (Hamilton's method).
 
-    Examples
-    --------
     >>> rounded(np.array([1.4, 1.4, 2.2]), 5).tolist()
     [2.0, 1.0, 2.0]
     """

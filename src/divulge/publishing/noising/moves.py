@@ -28,8 +28,6 @@ class Questions:
     Only groups count in which some query tells more of a unit that stays, and gaps where numbers are counted. A column
     has a gap if the unit has a number there on one side alone.
 
-    Examples
-    --------
     >>> coarse, fine = (Query("values", by, (3,) * len(by), "v", -5, 5) for by in (("a",), ("a", "b")))
     >>> asked = Questions((coarse, fine), Unit())
     >>> asked.every()  # stays in both, leaves the fine one, leaves both

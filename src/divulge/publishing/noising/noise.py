@@ -29,8 +29,6 @@ _MARGIN = 1 + 1e-9
 def noisy(totals: np.ndarray, noise: Noise) -> np.ndarray:
     """Return whole numbers plus fresh noise, one draw a cell; nothing is added where the scale is 0.
 
-    Examples
-    --------
     >>> from divulge.publishing.noising.families import Laplace
     >>> noisy(np.array([10, 20]), Laplace(0.0)).tolist()
     [10, 20]
@@ -83,8 +81,6 @@ def thresholded(scale: float, least: int) -> Any:
 def half_width(noise: Noise, beyond: float) -> int:
     """Return the least w with P(|K| > w) <= beyond.
 
-    Examples
-    --------
     >>> from divulge.publishing.noising.families import Laplace
     >>> half_width(Laplace(1.0), 0.05), half_width(Laplace(1.0), 0.073)
     (3, 2)
@@ -95,8 +91,6 @@ def half_width(noise: Noise, beyond: float) -> int:
 def each(level: float, count: int) -> float:
     """Return the miss of one of `count` independent draws with which all are met with probability `level`.
 
-    Examples
-    --------
     >>> round(each(0.95, 2), 6)  # 1 - sqrt(0.95)
     0.025321
     """
@@ -111,8 +105,6 @@ def ranks_off(noise: Noise, candidates: int, beyond: float) -> int:
 def ranks_scale(candidates: int, beyond: float) -> float:
     """Return how far off the score of a choice is in units of the scale of its noise.
 
-    Examples
-    --------
     >>> round(ranks_scale(100, 0.05), 6)  # log 2000
     7.600902
     """

@@ -228,8 +228,6 @@ def dominating(pairs: Sequence[Atoms], step: float) -> Atoms:
     Between points delta is a chord, above what is convex. Where one of them is the largest at a point and around it,
     its mass there is kept; elsewhere the mass is the change of the slope.
 
-    Examples
-    --------
     >>> one, other = Atoms(-1, np.array([0.3, 0.0, 0.7]), 0.0), Atoms(-2, np.array([0.1, 0.3, 0.0, 0.3, 0.2]), 0.1)
     >>> found = dominating([one, other], 0.5)
     >>> found.first, found.infinite

@@ -13,8 +13,6 @@ WORD = 1 << 64
 class Chance:
     """Draws from the keystream of a key that is fresh from the operating system.
 
-    Examples
-    --------
     >>> chance = Chance()
     >>> chance.uniform(1, 3).tolist(), chance.bernoulli(Fraction(1), 2).tolist()
     ([0, 0, 0], [True, True])

@@ -26,8 +26,6 @@ MISSING = -2
 def meaning_of(key: Hashable) -> Hashable:
     """Return what a key means, however a file writes it: a truth value, a number, a moment; else itself.
 
-    Examples
-    --------
     >>> meaning_of("TRUE"), meaning_of("1.50"), meaning_of("2020-01-01 01:00:00+01:00"), meaning_of(("01", "x"))
     ('true', '1.5', '2020-01-01T00:00:00+00:00', ('1', 'x'))
     """
@@ -50,8 +48,6 @@ def meaning_of(key: Hashable) -> Hashable:
 def finder(labels: Iterable[Hashable]) -> Callable[[Hashable], int | None]:
     """Return what finds a value among labels: by its text, or else by its meaning, where no two labels mean the same.
 
-    Examples
-    --------
     >>> find = finder(["True", "2020-01-01 00:00:00"])
     >>> find("true"), find(datetime.date(2020, 1, 1)), find("no")
     (0, 1, None)
@@ -99,8 +95,6 @@ def dictionary_of(array: Any) -> Encoded:
 class Alphabet:
     """The labels of one column; `null_as` is the label that stands for a missing value, if any does.
 
-    Examples
-    --------
     >>> Alphabet(("no", "yes", "?"), "?").codes(["yes", "no", "maybe"]).tolist()  # the last is of a missing value
     [1, 0, -1, 2]
     """

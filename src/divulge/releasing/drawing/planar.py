@@ -29,8 +29,6 @@ def planar_geometric_draws(a: Fraction, count: int, chance: Chance | None = None
     With s <= a / sqrt 2 rational, a |z| >= s (|z_1| + |z_2|): what is proposed with e^(-s (|z_1| + |z_2|)) is kept
     with e^(-(a |z| - s (|z_1| + |z_2|))). About 3 of 4 are kept.
 
-    Examples
-    --------
     >>> planar_geometric_draws(Fraction(100), 2).tolist()  # e^-100
     [[0, 0], [0, 0]]
     """
@@ -50,8 +48,6 @@ def planar_geometric_draws(a: Fraction, count: int, chance: Chance | None = None
 def proposal_rate(a: Fraction) -> Fraction:
     """Return a rational at most a / sqrt 2, and near it: the whole part of a 2^40 / sqrt 2, over 2^40.
 
-    Examples
-    --------
     >>> round(float(proposal_rate(Fraction(1))), 9)
     0.707106781
     """
@@ -64,8 +60,6 @@ def discrete_laplace(rate: Fraction, count: int, chance: Chance) -> np.ndarray:
     With rate = s / t: u + t v, u < t, has the law e^(-x / t), so that its whole s-th part has e^(-rate k). A sign is
     drawn, and -0 is drawn anew.
 
-    Examples
-    --------
     >>> discrete_laplace(Fraction(100), 3, Chance()).tolist()
     [0, 0, 0]
     """

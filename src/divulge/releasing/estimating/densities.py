@@ -63,8 +63,6 @@ def _counts(released: Any, receipt: Receipt, noise: MetricNoise, engine: Any) ->
 def unblurred(counts: np.ndarray, a: float) -> np.ndarray:
     """Return the shares that make counts of clamped noise of a rate per cell most likely, after `ROUNDS` rounds.
 
-    Examples
-    --------
     >>> unblurred(np.array([[0.0, 10.0, 0.0]]), 50.0).round(6).tolist()  # hardly any noise
     [[0.0, 1.0, 0.0]]
     """

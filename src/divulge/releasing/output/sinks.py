@@ -455,8 +455,6 @@ def parts_in(folder: Path) -> list[str]:
 def of_parts(digests: Mapping[str, str]) -> str:
     """Return the digest of a folder from the names and digests of its files.
 
-    Examples
-    --------
     >>> of_parts({"b": "1", "a": "0"}) == of_parts({"a": "0", "b": "1"}) != of_parts({"a": "1", "b": "0"})
     True
     """

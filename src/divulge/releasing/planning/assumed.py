@@ -115,8 +115,6 @@ def assumption(given: Any, counts: Mapping[Hashable, int] | None, from_data: boo
 
     Without anything given all values are equally likely, or, with `from_data`, as frequent as they are in the column.
 
-    Examples
-    --------
     >>> counts = {"a": 3, "b": 1}
     >>> assumption("lower=1/8", counts, False).least, assumption(None, counts, False).prior.to_dict()
     (0.125, {'a': Fraction(1, 2), 'b': Fraction(1, 2)})
@@ -213,8 +211,6 @@ def noise_bound(n: int, scale: float, risk: float) -> float:
 
     Every t in (0, 1 / scale) gives a bound (Chernoff), so that the least over a grid is one too.
 
-    Examples
-    --------
     >>> 3 < noise_bound(1, 1.0, 0.05) < 6  # P(|Z| >= k) = 2 a^k / (1 + a), a = 1/e: 3 is passed by 0.03
     True
     """

@@ -83,8 +83,6 @@ LIFTS: dict[str, Callable[[Any], float]] = {
 def most_lift(within: Sequence[str]) -> float:
     """Return the largest lift that guarantees of groups leave, inf where none bounds it.
 
-    Examples
-    --------
     >>> most_lift(["k=5", "lift=3", "beta=1"]), most_lift(["k=5", "t=0.2"])
     (2.0, inf)
     """

@@ -66,8 +66,6 @@ def oracle_given(column: str, protocol: Protocol, assumed: Assumed) -> Frequency
 def names_of(choice: Release) -> tuple[str, ...]:
     """Return the protocol of each column: one name is that of the only column.
 
-    Examples
-    --------
     >>> names_of(Release(column=["url", "code"], guarantee="ldp=1", protocol="auto,hadamard"))
     ('auto', 'hadamard')
     """
@@ -81,8 +79,6 @@ MOST_COMBINED = 1 << 20
 def combinations(lists: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     """Return the answers of one column, or all combinations of those of several, as reports of several name them.
 
-    Examples
-    --------
     >>> combinations([["a", "b"]]), combinations([["a", "b"], ["1"]])
     (('a', 'b'), ('["a","1"]', '["b","1"]'))
     """

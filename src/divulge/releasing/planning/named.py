@@ -25,8 +25,6 @@ WORDS = ("lower", "noisy", "groups")
 def file_of(prior: Any) -> str | None:
     """Return the file that a prior names, as PATH or TABLE:COLUMN; None for words and for priors themselves.
 
-    Examples
-    --------
     >>> file_of("uniform"), file_of("lower=1/8"), file_of("census.csv:race")
     (None, None, 'census.csv:race')
     """

@@ -16,8 +16,6 @@ LONGEST = 120
 def raised(matrix: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """Return which secrets are likelier after each outcome than before, boolean of shape (N, M).
 
-    Examples
-    --------
     >>> raised(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])).tolist()
     [[True, False], [False, True]]
     """
@@ -29,8 +27,6 @@ def untrue(weights: np.ndarray, secrets: Sequence[Hashable], outcomes: Sequence[
 
     An outcome that is equally likely under every secret raises none, and is not true to the name of one either.
 
-    Examples
-    --------
     >>> untrue(np.array([[1, 3], [3, 1]]), ["a", "b"], ["a", "b"])
     ['a', 'b']
     """
@@ -55,8 +51,6 @@ def require_true(channel: IntegerChannel) -> None:
 def set_labels(matrix: np.ndarray, prior: np.ndarray, secrets: Sequence[Hashable]) -> list[Hashable]:
     """Return labels that name the set of secrets that each outcome raises; equal sets are numbered.
 
-    Examples
-    --------
     >>> rows = np.array([[0.5, 0.5], [0.5, 0.5], [0.1, 0.9]])
     >>> set_labels(rows, np.array([0.4, 0.4, 0.2]), ["a", "b", "c"])
     ['any but c', 'c']

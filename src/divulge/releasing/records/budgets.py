@@ -79,8 +79,6 @@ def aside_of(budget: Any, adaptive: Any, aside: Any) -> float | None:
 
     Budgets of other kinds than "adp" hold for these as they are.
 
-    Examples
-    --------
     >>> aside_of(dv.ADP(1, 1e-6), True, 1e-7), aside_of(dv.ADP(1, 1e-6), False, 0.0)
     (1e-07, None)
     """

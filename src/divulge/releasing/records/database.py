@@ -223,8 +223,6 @@ def files_of(ledger: Any) -> list[Path]:
     Beside an SQLite file stand its key, and those of its transactions, which it takes away without asking whose they
     are.
 
-    Examples
-    --------
     >>> [path.name for path in files_of("sqlite:///kept.db")]
     ['kept.db', 'kept.db-journal', 'kept.db-wal', 'kept.db-shm', 'kept.db.key']
     >>> files_of("postgresql://host/name"), files_of(None)

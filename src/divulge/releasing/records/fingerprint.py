@@ -33,8 +33,6 @@ TOP = np.uint64(2**64 - 1)
 class Key:
     """The secret that fingerprints are made and read with.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> key = Key(bytes(32))
     >>> bool((key.words(pa.array(["yes", "no", "yes"]))[0] == key.words(pa.array(["yes"]))[0]).all())

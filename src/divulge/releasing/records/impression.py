@@ -210,8 +210,6 @@ def fingerprint(source: Source, key: Key, protected: Sequence[str] = ()) -> Fing
 
     Where a column cannot be read that nobody asked for, the table is known by the protected ones alone.
 
-    Examples
-    --------
     >>> key = Key(bytes(32))
     >>> one, other = {"age": [31, 42]}, {"age": ["42.0", "31"]}
     >>> fingerprint(dv.open_table(one), key).whole == fingerprint(dv.open_table(other), key).whole
@@ -274,8 +272,6 @@ def words_of(values: Any, key: Key) -> np.ndarray:
     Numbers count in double precision, 01 as 1; moments in UTC, a date as its midnight; true and TRUE are one, and so
     are a missing value and an empty text.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> key = Key(bytes(32))
     >>> one, other = pa.array([3.0, 0.1, None]), pa.array(["3.00", " .1", ""])

@@ -104,8 +104,6 @@ def _refuse_people(receipt: Any) -> None:
 def rounded_up(count: int) -> int:
     """Return a count with two digits, rounded up: it makes intervals wider, and tells less of who has many rows.
 
-    Examples
-    --------
     >>> rounded_up(99), rounded_up(1201)
     (99, 1300)
     """
@@ -210,8 +208,6 @@ def near(stated: float, found: float) -> bool:
 def contradiction(what: str, stated: Any, found: Any) -> DivulgeError:
     """Return the error of a number that does not follow, with both.
 
-    Examples
-    --------
     >>> print(contradiction("ldp", 0.01, 1.0))
     must say what follows from the rest of it: ldp is 0.01 there, and computed to be 1; it has been edited.
     """

@@ -37,8 +37,6 @@ MOST_DIGITS = 1 << 24
 def log_up(ratio: Fraction | float) -> float:
     """Return the least double that is at least the log of a ratio of 1 or more; log of infinity is infinity.
 
-    Examples
-    --------
     >>> log_up(Fraction(1)), log_up(Fraction(3)) >= math.log(3)  # log 3 = 1.098612288668109691...
     (0.0, True)
     """
@@ -62,8 +60,6 @@ def promises(weights: np.ndarray, prior: Prior | None) -> dict[str, float]:
 
     ldp = log max_y max_x w_xy / min_x w_xy; pml and pmc compare with q_y = sum_x P_x w_xy, over secrets with P_x > 0.
 
-    Examples
-    --------
     >>> found = promises(np.array([[3, 1], [1, 3]]), Prior(["1/2", "1/2"]))
     >>> {kind: round(value, 6) for kind, value in found.items()}
     {'ldp': 1.098612, 'pml': 0.405465, 'pmc': 0.693147}
@@ -183,8 +179,6 @@ def _held(
 def summed_zcdp(releases: Sequence[Spent]) -> Fraction | float:
     """Return the zCDP of several releases, which adds up; epsilon-ldp has epsilon^2 / 2.
 
-    Examples
-    --------
     >>> summed_zcdp([Spent((), None, None, 0.0, 0.5, math.inf), Spent((), None, None, 0.0, math.inf, 0.5)])
     Fraction(5, 8)
     """
@@ -211,8 +205,6 @@ def approximately_together(releases: Sequence[Spent], delta: Fraction | float) -
 
     Noise that is only concentrated adds up in zCDP, and has an epsilon at the delta that the others leave.
 
-    Examples
-    --------
     >>> rare = Spent(("x",), None, None, loss=math.inf, rho=1.0, adp=(1.0, 1e-6))
     >>> float(approximately_together([rare, rare], 2e-6)), approximately_together([rare, rare], 1e-6)
     (2.0, inf)
@@ -240,8 +232,6 @@ def _concentrated(releases: Sequence[Spent]) -> list[Spent]:
 def at(rho: Fraction | float, delta: Fraction) -> float:
     """Return an epsilon of noise with a zCDP at a delta, which is rounded down.
 
-    Examples
-    --------
     >>> round(float(at(Fraction(1, 10), Fraction(1, 10**6))), 2), at(math.inf, Fraction(1, 2))
     (2.14, inf)
     """

@@ -406,8 +406,6 @@ _INCOMPLETE = ("receipt", "have all its parts, each of its kind", "a part", "mis
 def whom(protects: Mapping[str, Any]) -> str | None:
     """Return the column whose people a release protects; None where it protects rows, or people that none names.
 
-    Examples
-    --------
     >>> whom({"person": "patient", "rows_per_person": 3}), whom({"person": "patient", "rows_per_person": None})
     ('patient', None)
     """

@@ -43,8 +43,6 @@ UNEVEN = 2.0**-31
 def combined(values: Sequence[Hashable]) -> str:
     """Return values of several columns as one text: the JSON list of their texts, without blanks.
 
-    Examples
-    --------
     >>> combined(["a", 1, "é"])
     '["a","1","é"]'
     """
@@ -54,8 +52,6 @@ def combined(values: Sequence[Hashable]) -> str:
 def digests(values: Iterable[Hashable], key: bytes) -> np.ndarray:
     """Return 63 bits for the text of each value, as uint64: no digest is below 0 as int64.
 
-    Examples
-    --------
     >>> bool(digests(["a"], b"") == digests(["a"], b"")), bool(digests(["a"], b"") == digests(["a"], b"other"))
     (True, False)
     """
@@ -65,8 +61,6 @@ def digests(values: Iterable[Hashable], key: bytes) -> np.ndarray:
 def digests_of_bytes(several: Iterable[bytes], key: bytes) -> np.ndarray:
     """Return 63 bits for each of several texts, or prefixes of texts, as bytes.
 
-    Examples
-    --------
     >>> bool(digests_of_bytes([b"a"], b"") == digests(["a"], b""))
     True
     """
@@ -77,8 +71,6 @@ def digests_of_bytes(several: Iterable[bytes], key: bytes) -> np.ndarray:
 def prefix_digests(codes: Sequence[bytes], lengths: Sequence[int], key: bytes) -> np.ndarray:
     """Return a digest of the first bytes of each text, of each length: uint64 of shape (texts, lengths).
 
-    Examples
-    --------
     >>> found = prefix_digests([b"ab", b"ac"], (1, 2), b"")
     >>> bool(found[0, 0] == found[1, 0]), bool(found[0, 1] == found[1, 1])
     (True, False)
@@ -91,8 +83,6 @@ def prefix_digests(codes: Sequence[bytes], lengths: Sequence[int], key: bytes) -
 def words_of(protocol: TwoLevel) -> int:
     """Return how many words a report has beside its number: those of a seed, and the length of a prefix in bytes.
 
-    Examples
-    --------
     >>> words_of(dv.protocols.hadamard(3, 1.0)), words_of(dv.protocols.prefix_extension(1.0))
     (0, 4)
     """
@@ -102,8 +92,6 @@ def words_of(protocol: TwoLevel) -> int:
 def buckets_of(seeds: np.ndarray, values: np.ndarray, buckets: int) -> np.ndarray:
     """Return the bucket of each value under the hash of its seed, int64; seeds have shape (rows, 3).
 
-    Examples
-    --------
     >>> seeds = np.array([[1 << 32, 0, 0], [1 << 32, 0, 1 << 63]], dtype=np.uint64)
     >>> buckets_of(seeds, np.array([1 << 31, 1 << 31], dtype=np.uint64), 4).tolist()  # 2^31 of 2^32, and 0
     [2, 0]

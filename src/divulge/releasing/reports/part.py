@@ -109,8 +109,6 @@ def is_bits(protocol: Protocol) -> bool:
 def report_columns(protocol: Protocol, name: str) -> list[str]:
     """Return the names of the columns that a report has: its own, of hashes three words of a seed, and a length.
 
-    Examples
-    --------
     >>> report_columns(dv.protocols.local_hashing(None, 1.0), "url")
     ['url', 'url_seed_1', 'url_seed_2', 'url_seed_3']
     """
@@ -121,8 +119,6 @@ def report_columns(protocol: Protocol, name: str) -> list[str]:
 def texts_coded(protocol: Protocol, texts: Sequence[Any], key: bytes) -> np.ndarray:
     """Return texts as digests under a key, uint64: one each, or of prefixes one for each length, shape (n, lengths).
 
-    Examples
-    --------
     >>> texts_coded(dv.protocols.prefix_extension(1.0, 4), ["abc"], b"").shape
     (1, 3)
     """

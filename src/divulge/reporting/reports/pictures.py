@@ -35,8 +35,6 @@ _STYLE: dict[str, Any] = {
 def as_address(draw: Callable[[Any], Any], size: tuple[float, float]) -> str:
     """Return what `draw` puts on axes as the address of an SVG image that holds all of it.
 
-    Examples
-    --------
     >>> as_address(lambda ax: ax.plot([0, 1]), (2, 1))[:26]
     'data:image/svg+xml;base64,'
     """

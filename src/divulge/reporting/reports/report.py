@@ -63,8 +63,6 @@ def around(
     The least mean of a column has the share taken from its largest entries, and laid on its smallest; the largest mean
     the other way round. Both are interpolated in the cumulated belief, for all shares at once.
 
-    Examples
-    --------
     >>> found = around(np.array([0.5, 0.5]), np.array([[0.75, 0.25], [0.25, 0.75]]), (0.0, 1.0), "nats")
     >>> [tuple(round(v, 4) for v in row) for row in found]  # log 3/2 and log 2; all belief moved: log 3 for both
     [(0.0, 0.4055, 0.6931), (1.0, 1.0986, 1.0986)]

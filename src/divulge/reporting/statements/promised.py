@@ -98,8 +98,6 @@ def promised(asked: Mapping[str, Any], facts: Facts, voice: Voice) -> Text:
 def typed(asked: Mapping[str, Any]) -> str:
     """Return a guarantee as one types it.
 
-    Examples
-    --------
     >>> typed({"kind": "alip", "lower": 0.5, "upper": 1.0})
     'alip=0.5:1'
     """

@@ -39,8 +39,6 @@ Text = tuple[Segment, ...]
 def plain(text: Text) -> str:
     """Return a text without marks for labels.
 
-    Examples
-    --------
     >>> plain(("It says ", Label("yes"), "."))
     'It says yes.'
     """
@@ -50,8 +48,6 @@ def plain(text: Text) -> str:
 def languages() -> tuple[str, ...]:
     """Return the languages there are sentences in.
 
-    Examples
-    --------
     >>> languages()
     ('de', 'en')
     """
@@ -99,8 +95,6 @@ class Voice:
     def say(self, name: str, **values: Any) -> Text:
         """Return a sentence with its values filled in: text, labels, or texts that hold labels.
 
-        Examples
-        --------
         >>> plain(Voice().say("most", label=Label("yes"), count="12"))
         '“yes”: 12'
         """
@@ -118,8 +112,6 @@ class Voice:
     def text(self, name: str, **values: Any) -> str:
         """Return a sentence as text, with its values filled in.
 
-        Examples
-        --------
         >>> Voice().text("percent", number=5), Voice("de").text("percent", number=5)
         ('5%', '5 %')
         """
@@ -128,8 +120,6 @@ class Voice:
     def counted(self, count: int, noun: str) -> str:
         """Return so many of something that there are sentences "one_" and "many_" of.
 
-        Examples
-        --------
         >>> Voice().counted(1, "row"), Voice("de").counted(2000, "row")
         ('1 row', '2.000 Zeilen')
         """
@@ -138,8 +128,6 @@ class Voice:
     def moment(self, text: str) -> str:
         """Return a moment that is written as in ISO 8601 as the language writes it; in English as it is.
 
-        Examples
-        --------
         >>> Voice("de").moment("2026-11-23T19:39:11+00:00"), Voice().moment("2026-11-23T19:39:11+00:00")
         ('23.11.2026, 19:39:11 UTC', '2026-11-23T19:39:11+00:00')
         """
@@ -152,8 +140,6 @@ class Voice:
     def known(self, text: str) -> str:
         """Return an English sentence in this language where the file of its sentences has it; any other as it is.
 
-        Examples
-        --------
         >>> Voice("de").known("every value equally likely"), Voice("de").known("something else")
         ('jeder Wert gleich wahrscheinlich', 'something else')
         """
@@ -162,8 +148,6 @@ class Voice:
     def numeral(self, text: str) -> str:
         """Return text of numbers that are written as in English, such as "1,234.5" or "1 to 2.5", in this language.
 
-        Examples
-        --------
         >>> Voice("de").numeral("1,234.5:0.50"), Voice("de").numeral("1e-12"), Voice().numeral("0.50")
         ('1.234,5:0,50', '1E-12', '0.50')
         """
@@ -181,8 +165,6 @@ class Voice:
     def number(self, value: float | Decimal, digits: int = 3) -> str:
         """Return a number as the language writes it.
 
-        Examples
-        --------
         >>> Voice("en").number(1234.5), Voice("de").number(1234.5)
         ('1,234.5', '1.234,5')
         """
@@ -195,8 +177,6 @@ class Voice:
     def exactly(self, value: Decimal) -> str:
         """Return a number with every digit that it has, as the language writes it; very small ones with an exponent.
 
-        Examples
-        --------
         >>> Voice("de").exactly(Decimal("999.9999999")), Voice("en").exactly(Decimal("1e-20"))
         ('999,9999999', '1E-20')
         """
@@ -213,8 +193,6 @@ class Voice:
 
         A float is known to twelve digits at best, and its last ones do not move it.
 
-        Examples
-        --------
         >>> Voice().rounded(0.123451, "ROUND_CEILING"), Voice().rounded(1e-20, "ROUND_FLOOR")
         ('0.1235', '1E-20')
         """
@@ -226,8 +204,6 @@ class Voice:
     def listed(self, labels: Sequence[str], most: int = 30) -> Text:
         """Return labels as a list; how many are left out is said.
 
-        Examples
-        --------
         >>> plain(Voice("en").listed(["a", "b", "c"])), plain(Voice("de").listed(["a", "b", "c"], 2))
         ('“a”, “b” and “c”', '„a“, „b“ und 1 weitere')
         """

@@ -154,8 +154,6 @@ CONDITIONS: dict[str, Condition] = {
 def guarantees_of(given: Any) -> tuple[Guarantee, ...]:
     """Return guarantees that can be asked of groups; another kind is refused.
 
-    Examples
-    --------
     >>> guarantees_of(["k=5", "pml=1"])
     (KAnonymity(5), PML(1))
     """

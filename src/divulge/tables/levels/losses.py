@@ -119,8 +119,6 @@ LOSSES: dict[str, Loss] = {
 def loss_named(name: Any) -> Loss:
     """Return the loss with this name.
 
-    Examples
-    --------
     >>> loss_named("entropy").name
     'entropy'
     """

@@ -80,8 +80,6 @@ class Minimality(Shown):
 def written(found: Minimality) -> dict[str, Any]:
     """Return a choice as JSON holds it: shares are text.
 
-    Examples
-    --------
     >>> from fractions import Fraction as F
     >>> written(Minimality({"q": "a"}, "yes", F(2, 7), F(2, 7), F(1), 3, 1))["before"]
     '2/7'

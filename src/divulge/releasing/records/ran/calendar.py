@@ -21,8 +21,6 @@ _IN_HOUR = 3_600_000_000
 def moment(value: Any) -> datetime.datetime | None:
     """Return a date, time or its ISO text as a moment without a zone, of one with a zone that in UTC; else None.
 
-    Examples
-    --------
     >>> moment("2024-01-31"), moment(datetime.date(2024, 1, 31)) == moment("2024-01-31T00:00"), moment("31.1.24")
     (datetime.datetime(2024, 1, 31, 0, 0), True, None)
     """
@@ -41,8 +39,6 @@ def hours(value: datetime.datetime, start: float = 0.0) -> float:
 
     Their difference is taken in microseconds, so that nothing is lost far from 1970.
 
-    Examples
-    --------
     >>> hours(moment("2024-01-02"), hours(moment("2024-01-01")))
     24.0
     """
@@ -52,8 +48,6 @@ def hours(value: datetime.datetime, start: float = 0.0) -> float:
 def at(since: float) -> datetime.datetime:
     """Return the moment so many hours after the first of January 1970, to the microsecond.
 
-    Examples
-    --------
     >>> at(24.5)
     datetime.datetime(1970, 1, 2, 0, 30)
     """
@@ -63,8 +57,6 @@ def at(since: float) -> datetime.datetime:
 def is_moment(since: float) -> bool:
     """Say whether so many hours after the first of January 1970 are a moment of the years 1 to 9999.
 
-    Examples
-    --------
     >>> is_moment(0.0), is_moment(1e300)
     (True, False)
     """
@@ -78,8 +70,6 @@ def is_moment(since: float) -> bool:
 def of_day(value: Any) -> float | None:
     """Return the hours since midnight of a time of day, or of text such as "13:45"; None of anything else.
 
-    Examples
-    --------
     >>> of_day("13:45"), of_day(datetime.time(1, 30)), of_day("noon")
     (13.75, 1.5, None)
     """
@@ -97,8 +87,6 @@ def of_day(value: Any) -> float | None:
 def middles(cells: np.ndarray, start: float, step: Fraction, kind: str) -> np.ndarray:
     """Return the middles of cells as datetime64: to the microsecond, or the day that they lie in.
 
-    Examples
-    --------
     >>> middles(np.array([0, 1]), hours(moment("2024-01-01")), DAY, DATE).tolist()[1]
     datetime.date(2024, 1, 2)
     """

@@ -43,8 +43,6 @@ class Following:
     def of(cls, model: Channel, prior: Prior | None, values: Sequence[Hashable], rows: int) -> "Following":
         """Return the model in the order of a mechanism's values; the first row is as the prior has it, or any of its.
 
-        Examples
-        --------
         >>> model = Channel([["3/4", "1/4"], ["1/8", "7/8"]], ["ill", "well"], ["ill", "well"])
         >>> Following.of(model, None, ["well", "ill", "other"], 6)
         Following(places=(0, 1), initial=('1/2', '1/2'), transition=(('7/8', '1/8'), ('1/4', '3/4')))

@@ -36,8 +36,6 @@ _FINE = 1 / 50
 def mean_radii(a: float, draws: int, dimensions: int) -> tuple[float, float]:
     """Return the radii, in cells, about the truth that hold 50 and 95 of 100 means of so many draws, P(z) ~ e^(-a |z|).
 
-    Examples
-    --------
     >>> mean_radii(1.0, 1, 2) == (2 ** 0.5, 20 ** 0.5), mean_radii(1.0, 4, 1)
     (True, (0.5, 1.25))
     """

@@ -38,8 +38,6 @@ BEGINNING = "the first bytes in UTF-8, with the byte ff behind the end of a text
 def family(protocol: Protocol) -> str:
     """Return how the values of a protocol are hashed, in words.
 
-    Examples
-    --------
     >>> family(dv.protocols.local_hashing(9, 1.0))
     'multiply-shift (Dietzfelbinger 1996), pairwise independent, a seed a report'
     """

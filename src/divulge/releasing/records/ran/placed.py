@@ -198,8 +198,6 @@ class MetricNoise(Ran):
 def planar_radii(a: float) -> tuple[float, float]:
     """Return the least radii, in cells, that hold 50 and 95 of 100 draws of P(z) ~ e^(-a |z|).
 
-    Examples
-    --------
     >>> planar_radii(1.0)[0], round(planar_radii(0.001)[0])  # 1.678 / a on the plane
     (1.414..., 1679)
     """
@@ -221,8 +219,6 @@ def planar_radii(a: float) -> tuple[float, float]:
 def line_radii(a: float) -> tuple[float, float]:
     """Return the same of P(k) ~ e^(-a |k|) on the line: 1 - 2 e^(-a (m + 1)) / (1 + e^-a) within m.
 
-    Examples
-    --------
     >>> line_radii(1.0)
     (1.0, 3.0)
     """

@@ -42,8 +42,6 @@ class Quarter:
 def read_quarters(found: Any) -> tuple[Quarter, ...]:
     """Return quarters from [name, latitude, longitude, people] each; refuse what is none of a town.
 
-    Examples
-    --------
     >>> read_quarters([["Marais", 48.86, 2.36, 35000]])
     (Quarter(name='Marais', lat=48.86, lon=2.36, people=35000.0),)
     """
