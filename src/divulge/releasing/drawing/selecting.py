@@ -37,8 +37,6 @@ _FAR = 1000
 class Uniform:
     """A number that is uniform on [0, 1), of which `digits` binary digits are known so far, as a whole number.
 
-    Examples
-    --------
     >>> one = Uniform(Chance()).at_least(40)
     >>> one.digits, 0 <= one.whole < 1 << 64
     (64, True)
@@ -51,8 +49,6 @@ class Uniform:
     def at_least(self, digits: int) -> "Uniform":
         """Read on until so many digits are known.
 
-        Examples
-        --------
         >>> Uniform(Chance()).at_least(1).digits
         32
         """
@@ -86,8 +82,6 @@ class Noisy:
 
         U is kept with probability e^-U: of U > U_1 > U_2 > ... the run is odd so often. Each one that is not adds 1.
 
-        Examples
-        --------
         >>> Noisy.of(Fraction(3), Fraction(0), Chance()).times
         Fraction(0, 1)
         """
@@ -105,8 +99,6 @@ class Noisy:
     def laplace(cls, at: Fraction, scale: Fraction, chance: Chance) -> "Noisy":
         """Return a number with Laplace noise: exponential noise with a sign.
 
-        Examples
-        --------
         >>> abs(Noisy.laplace(Fraction(3), Fraction(2), Chance()).times)
         Fraction(2, 1)
         """
@@ -153,8 +145,6 @@ class Weights:
     def of_scores(cls, scores: np.ndarray, scale: float) -> "Weights":
         """Return e^-(s/scale) of whole numbers s, int64, less the least of them.
 
-        Examples
-        --------
         >>> Weights.of_scores(np.array([7, 5, 5]), 2.0).doubles.round(6).tolist()
         [0.367879, 1.0, 1.0]
         """
@@ -197,8 +187,6 @@ class Weights:
 
         A uniform part of the sum of all weights lies in one of them.
 
-        Examples
-        --------
         >>> Weights.of_scores(np.array([9000, 0, 9000]), 1.0).exponential_mechanism(Chance())
         1
         """
@@ -247,8 +235,6 @@ LAWS: dict[str, Callable[[Weights, Chance], int]] = {
 def largest(mechanism: Any, values: Sequence[Any]) -> int:
     """Return the place of the largest of some values with the noise of a `NoisyMax`, drawn exactly.
 
-    Examples
-    --------
     >>> largest(dv.dp.NoisyMax(0.001, noise="gumbel"), [3, 5, 4])
     1
     """
@@ -271,8 +257,6 @@ def largest(mechanism: Any, values: Sequence[Any]) -> int:
 def answers(mechanism: Any, values: Iterable[Any], at: Any) -> Iterator[bool]:
     """Yield, value by value, whether it exceeds a threshold with the noise of a `SparseVector`, drawn exactly.
 
-    Examples
-    --------
     >>> list(answers(dv.dp.SparseVector(0.001, answers=2, threshold=0.001), [1, 9, 2, 8, 7], at=5))
     [False, True, False, True]
     """
