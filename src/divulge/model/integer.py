@@ -109,6 +109,22 @@ class IntegerChannel(Tabled, Record):
         same = not bool((rests != 0).any()) and bool((weights == floors).all())
         return cls(frozen(weights), bits, channel.secrets, channel.outcomes, rounded=not same)
 
+    def moved(self, units: int) -> "IntegerChannel":
+        """Return the channel with so many units more in each outcome that no secret rules out, taken from all entries
+        of a row in proportion: a mixture with one that tells nothing, rounded by largest remainder; zeros stay zeros.
+
+        Examples
+        --------
+        >>> IntegerChannel.of([["3/4", "1/4"], ["1/4", "3/4"]], bits=4).moved(2).weights.tolist()
+        [[11, 5], [5, 11]]
+        """
+        never = (self.weights > 0).all(axis=0)
+        taken = self.weights * (units * int(never.sum()) / 2.0**self.bits)
+        up = np.ceil(taken)
+        floors = self.weights + units * never - up.astype(np.int64)
+        weights = _filled(floors, up - taken, self.weights > 0, self.bits)
+        return IntegerChannel(frozen(weights), self.bits, self.secrets, self.outcomes, rounded=True)
+
     @property
     def shape(self) -> tuple[int, int]:
         """(number of secrets N, number of outcomes M)."""

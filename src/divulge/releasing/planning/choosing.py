@@ -51,6 +51,16 @@ MOST_DESIGNED = 1024
 WORTH_TELLING = 0.001
 """From this share of utility on that a design may lack, a release says so."""
 
+_UNITS = 8
+"""Units that are moved to each outcome at first, where rounding takes a mechanism beyond a level: rounding changes both
+entries of a ratio by one."""
+
+_MOST_MOVED = 1e-9
+"""The share of a row that is moved at most: beyond, it is not rounding that takes a mechanism beyond a level."""
+
+_LEVELS = {"ldp": "ldp", "dp": "ldp", "pml": "pml", "pmc": "pmc"}
+"""Kind of guarantee -> the level of a mechanism that is the most its epsilon can be."""
+
 MOST_COMPARED = 64
 """Up to so many values named mechanisms are tuned beside a design; beyond, only where there is no design."""
 
@@ -145,8 +155,42 @@ def _given(source: Any, choice: Release, count: bool) -> Chosen:
     chosen: list[Mechanism] = []
     for names, one in groups:
         whole = IntegerChannel.of(getattr(one, "channel", one), raise_small=choice.raise_small)
-        chosen.append(certified(names, _relabelled(whole, choice, assumed), assumed))
-    return _finished(chosen, choice, counts)
+        whole = _relabelled(whole, choice, assumed)
+        chosen.append(_certified(names, whole, assumed, choice.kept if len(groups) == 1 else ()))
+    return _finished(chosen, choice, counts) if len(groups) > 1 else _described(chosen, choice, counts)
+
+
+def _certified(
+    columns: tuple[str, ...], whole: IntegerChannel, assumed: Assumed, kept: tuple[Guarantee, ...]
+) -> Mechanism:
+    """Return the mechanism that keeps the guarantees; where rounding alone takes it beyond one, it is moved a little.
+
+    What one unit of an entry does to a ratio, a few units in all entries of its column undo: towards a mechanism that
+    tells nothing. Refuses what does not keep them for another reason, with what it has.
+    """
+    made, units, refused = certified(columns, whole, assumed), _UNITS, None
+    while True:
+        try:
+            for guarantee in kept:
+                check(guarantee, [made])
+            return made
+        except DivulgeError as error:
+            refused = refused or error
+        moved = units * whole.shape[1]
+        if not whole.rounded or moved > _MOST_MOVED * 2.0**whole.bits or _far(kept, made):
+            raise refused
+        made, units = certified(columns, whole.moved(units), assumed), 4 * units
+
+
+def _far(guarantees: tuple[Guarantee, ...], mechanism: Mechanism) -> bool:
+    """Say whether ldp, pml or pmc exceed a level by more than units in the smallest entries can have done."""
+    weights = mechanism.channel.weights
+    off = 2.0 * _UNITS / int(weights[weights > 0].min())
+    return any(
+        mechanism.guarantees.get(_LEVELS[one.kind], 0.0) > float(one.values()["epsilon"]) + off
+        for one in guarantees
+        if one.kind in _LEVELS
+    )
 
 
 def _of_protocols(choice: Release, groups: Sequence[tuple[tuple[str, ...], Any]]) -> Chosen:
@@ -357,7 +401,7 @@ def _made(source: Any, choice: Release) -> Chosen:
         notes += more
     whole = IntegerChannel.of(channel, raise_small=choice.raise_small or choice.mechanism is None)
     whole = _relabelled(whole, replace(choice, outcomes="sets" if sets else "values"), assumed)
-    found = _finished([certified(columns, whole, assumed)], choice, counts)
+    found = _described([_certified(columns, whole, assumed, choice.kept)], choice, counts)
     return replace(found, notes=(*notes, *found.notes), private=(*told_of, *found.private))
 
 
