@@ -358,7 +358,7 @@ def frontier() -> Any:
     from divulge.files import read_prior
 
     prior = read_prior(f"{dv.datasets.census_path()}:education")
-    return dv.frontier(prior, dv.PML, [0.05 + 2.95 * i / 8 for i in range(9)]).plot()
+    return dv.frontier(prior, dv.PML, [0.05 + 0.6 * i for i in range(6)]).plot()
 
 
 def outcomes() -> Any:

@@ -518,4 +518,4 @@ def test_hostile_files_get_a_message(address: str, tmp_path: Path) -> None:
             seen.page.wait_for_selector("[role=alert]")
             said = seen.page.locator("[role=alert]").all_inner_texts()  # a slow machine was once told so twice
             assert told in " ".join(said)
-            seen.looks_right(name)
+        seen.looks_right("a message")

@@ -350,3 +350,16 @@ def test_a_buffer_is_an_array_and_a_decimal_a_number() -> None:
     assert dv.PML(Decimal("inf")) == dv.PML(math.inf)
     with pytest.raises(dv.DivulgeError, match="be a number"):
         dv.PML(Decimal("nan"))
+
+
+def test_texts_that_are_coded_are_read_as_they_are_written() -> None:
+    """Each piece of a column has texts of its own, in an order of its own; what is cut off is not counted."""
+    written = [["b", "a", "b"], ["", "c", "a"], [], ["a", "b", "c"]]
+    pieces = [pa.array(one, pa.string()).dictionary_encode() for one in written]
+    column = pa.chunked_array([*pieces[:-1], pieces[-1].slice(1)])
+    expected = {"b": Fraction(3, 8), "a": Fraction(2, 8), "": Fraction(1, 8), "c": Fraction(2, 8)}
+    assert dv.Prior.from_column(column).to_dict() == expected
+    absent = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
+    for holes in (absent, pa.array(["a", None]).dictionary_encode()):
+        with pytest.raises(dv.DivulgeError, match="row 1 is missing"):
+            dv.Prior.from_column(holes)

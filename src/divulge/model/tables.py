@@ -126,10 +126,22 @@ def labelled_vector(table: Any, argument: str) -> tuple[list[Any], list[Hashable
     return values, labels
 
 
+def _plain_of(column: Any) -> list[Any]:
+    """Return the values of a column of Arrow; where they are coded each distinct one is made once, not once a row."""
+    if column.null_count or not str(column.type).startswith("dictionary<values=string"):
+        return column.to_pylist()
+    chunks: list[Any] = getattr(column, "chunks", [column])
+    return [
+        value
+        for chunk in chunks
+        for value in np.array(chunk.dictionary.to_pylist(), dtype=object)[chunk.indices.to_numpy()].tolist()
+    ]
+
+
 def column_values(column: Any, argument: str) -> list[Hashable]:
     """Return the values of a column as plain Python objects; a missing one is refused with its position."""
     values = column.to_list() if hasattr(column, "to_list") else column
-    values = values.to_pylist() if hasattr(values, "to_pylist") else values
+    values = _plain_of(values) if hasattr(values, "to_pylist") else values
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise DivulgeError.of(argument, "be a column of values", "it", f"a {type(column).__name__}")
     plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
