@@ -20,6 +20,10 @@ OTHERS = {
 """What other programs keep there for themselves, what a process has while it lives (the app's server, a browser), and
 where Divulge keeps the ledger and its key."""
 
+sys.dont_write_bytecode = False
+"""What was compiled is kept for the many processes that tests start, also where the surroundings ask for nothing kept:
+compiling takes them longer than all else."""
+
 
 @pytest.fixture(autouse=True)
 def _what_examples_know(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
@@ -46,6 +50,7 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
         patch.delenv("XDG_DATA_HOME", raising=False)
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
         patch.setattr(tempfile, "tempdir", None)

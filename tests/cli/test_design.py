@@ -5,10 +5,10 @@ import math
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 from typer.testing import CliRunner
 
@@ -177,10 +177,10 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(tmp_path: Path) -> Non
     prior = tmp_path / "p.csv"
     values = dv.Prior.from_counts([k % 17 + 3 for k in range(24)]).floats * 1.0
     prior.write_text("x,p\n" + "".join(f"{k},{float(v)!r}\n" for k, v in enumerate(values.tolist())))
-    command = [sys.executable, "-m", "divulge", "design", "--prior", str(prior), "--guarantee", "pml=1.3", "--json"]
+    command = ["design", "--prior", str(prior), "--guarantee", "pml=1.3", "--json"]
     leader, follower = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200", "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, env=environment)
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    process = copies.started(command, stdout=subprocess.PIPE, stderr=follower, env=environment)
     os.close(follower)
     shown = b""
     try:
@@ -195,8 +195,8 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(tmp_path: Path) -> Non
     assert b"designing for" in shown
     assert b"gap" in shown
     assert b"Traceback" not in shown
-    quiet = subprocess.run(command, capture_output=True, env=environment, check=True)
-    assert quiet.stderr == b""
+    quiet = copies.run(command, env=environment)
+    assert (quiet.returncode, quiet.stderr) == (0, b"")
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_design(table: Path, tmp_path: Path) -> None:

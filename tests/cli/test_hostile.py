@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import copies
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -297,13 +298,8 @@ def test_what_does_not_fit_is_said() -> None:
 
 def test_standard_input_that_does_not_come_is_waited_for_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "PATIENCE", 0.05)
-    code = "import divulge.files.opening as o; o.PATIENCE = 0.05; from divulge.cli.main import main; main()"
-    waiting = subprocess.Popen(
-        [sys.executable, "-c", code, "measure", "-"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    waiting = copies.started(["measure", "-"], **pipes)
     assert waiting.stderr is not None
     assert waiting.stderr.readline() == b"waiting for standard input.\n"
     out, _ = waiting.communicate(Path("c.csv").read_bytes(), timeout=120)
@@ -443,9 +439,7 @@ def test_a_folder_is_not_replaced_by_a_file_nor_a_file_by_a_folder() -> None:
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_command_that_is_ended_says_so(name: str) -> None:
-    waiting = subprocess.Popen(
-        [sys.executable, "-m", "divulge", "measure", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    waiting = copies.started(["measure", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert waiting.stderr is not None
     try:
         waiting.stderr.readline()  # it waits for standard input, which stays open: its end may come before the signal

@@ -2,10 +2,9 @@
 
 import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
+import copies
 import pytest
 import typer
 from support import key_pair
@@ -43,14 +42,14 @@ def test_every_command_has_help(name: str) -> None:
 def failing(tmp_path: Path) -> list[str]:
     path = tmp_path / "c.csv"
     path.write_text(",a,b\nx,1/2,1/2\ny,1/4,3/4\n")
-    return [sys.executable, "-m", "divulge", "check", str(path), "--guarantee", "ldp=0.1"]
+    return ["check", str(path), "--guarantee", "ldp=0.1"]
 
 
 @pytest.mark.parametrize("json", [[], ["--json"]])
 def test_the_exit_code_tells_though_the_reader_has_gone(failing: list[str], json: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
-    found = subprocess.run([*failing, *json], stdout=write, stderr=subprocess.PIPE, check=False)
+    found = copies.run([*failing, *json], stdout=write)
     os.close(write)
     assert (found.returncode, found.stderr) == (1, b"")
 
@@ -61,14 +60,14 @@ def test_the_exit_code_tells_though_nobody_reads_the_messages(tmp_path: Path) ->
     asked = ["audit", "--data", str(table), "--secret", "x", "--released", "y"]
     read, write = os.pipe()
     os.close(read)
-    found = subprocess.run([sys.executable, "-m", "divulge", *asked], stdout=write, stderr=write, check=False)
+    found = copies.run(asked, stdout=write, stderr=write)
     os.close(write)
     assert found.returncode == 0
 
 
 def test_results_that_cannot_be_written_are_exit_2(failing: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        found = subprocess.run(failing, stdout=full, stderr=subprocess.PIPE, check=False)
+        found = copies.run(failing, stdout=full)
     assert found.returncode == 2
     assert found.stderr.startswith(b"error: standard output: cannot be written")
     assert b"Traceback" not in found.stderr
@@ -81,12 +80,10 @@ def test_what_is_published_is_said_though_results_cannot_be_written(command: lis
     (tmp_path / "t.csv").write_text("x\na\nb\n")
     (tmp_path / "v.json").write_text('{"x": ["a", "b"]}')
     values = ["--values", "v.json"] if command[0] == "publish" else []
-    line = [sys.executable, "-m", "divulge", command[0], "t.csv", *command[1:], *values, "--guarantee", "ldp=1"]
+    line = [command[0], "t.csv", *command[1:], *values, "--guarantee", "ldp=1"]
     line = [word.replace("ldp=1", "dp=1") if command[0] == "publish" else word for word in line]
     with Path("/dev/full").open("w") as full:
-        found = subprocess.run(
-            [*line, "--no-ledger"], stdout=full, stderr=subprocess.PIPE, check=False, cwd=tmp_path, text=True
-        )
+        found = copies.run([*line, "--no-ledger"], stdout=full, cwd=tmp_path, text=True)
     assert found.returncode == 0  # it is published: 2 says that nothing is
     assert found.stderr.splitlines()[-1].startswith("error: standard output: cannot be written")
     assert "What was drawn is published" in found.stderr

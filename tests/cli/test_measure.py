@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 from support import RUNNING_CHANNEL
 from typer.testing import CliRunner
@@ -153,8 +154,7 @@ def test_many_outcomes_are_cut_with_a_note(tmp_path: Path) -> None:
 
 
 def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "divulge", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False, **options)
+    return copies.run(arguments, text=True, env=ENVIRONMENT, **options)
 
 
 def test_a_process_reads_standard_input() -> None:
@@ -171,10 +171,7 @@ def test_a_process_ends_with_2_and_one_line_when_input_is_bad() -> None:
 
 def test_an_ascii_terminal_is_enough(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("x,é,\U0001f512\np,0.5,0.5\n", encoding="utf-8")
-    plain = subprocess.run(
-        [sys.executable, "-m", "divulge", "measure", str(tmp_path / "c.csv"), "--prior", "uniform"],
-        capture_output=True, env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, check=False,
-    )  # fmt: skip
+    plain = copies.run(["measure", str(tmp_path / "c.csv"), "--prior", "uniform"], encoding="ascii", env=ENVIRONMENT)
     assert (plain.returncode, plain.stderr) == (0, b"")
 
 
@@ -186,10 +183,8 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_with_130() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "divulge", "measure", "-"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
-    )  # fmt: skip
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = copies.started(["measure", "-"], **pipes, text=True, env=ENVIRONMENT)
     assert process.stdin is not None
     process.stdin.write("secret,a,b\n" * 20_000)  # a pipe holds less than that: when it is written, the command reads
     process.send_signal(signal.SIGINT)

@@ -1,10 +1,8 @@
 """Odd input that nobody planned: one message that says what is wrong, exit 2, nothing printed as a result."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import copies
 import pytest
 from support import watched_powers
 from typer.testing import CliRunner
@@ -118,7 +116,6 @@ def test_a_number_beyond_all_doubles_in_a_table_is_text(tmp_path: Path, monkeypa
 
 
 def test_a_closed_standard_input_is_said_to_be_closed() -> None:
-    command = f"{sys.executable} -m divulge measure - <&-"
-    found = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ, timeout=60)
+    found = copies.run(["measure", "-"], closed=(0,), text=True)
     assert (found.returncode, found.stdout) == (2, "")
     assert found.stderr == "error: standard input: is closed.\n"

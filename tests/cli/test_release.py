@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import copies
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -128,8 +129,8 @@ def test_an_unknown_value_is_counted_and_never_shown(table: Path, tmp_path: Path
 def _shown_on_a_terminal(command: list[str]) -> tuple[int, bytes]:
     """Return the exit code of a command whose standard error is a terminal, and what stood there."""
     ours, theirs = pty.openpty()
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm"}
-    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment) as process:
+    environment = os.environ | {"TERM": "xterm"}
+    with copies.started(command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment) as process:
         os.close(theirs)
         shown = b""
         try:
@@ -147,7 +148,7 @@ def test_a_bar_moves_on_a_terminal_and_goes_away(tmp_path: Path) -> None:
     pq.write_table(pa.table({"ill": pa.array(["yes", "no"] * 1_500_000).dictionary_encode()}), source)
     (tmp_path / "coin.csv").write_text("secret,yes,no\nyes,3/4,1/4\nno,1/4,3/4\n")
     arguments = ["--column", "ill", "--mechanism", str(tmp_path / "coin.csv"), "-o", str(tmp_path / "o.csv")]
-    code, shown = _shown_on_a_terminal([sys.executable, "-m", "divulge", "release", str(source), *arguments])
+    code, shown = _shown_on_a_terminal(["release", str(source), *arguments])
     assert code == 0
     assert b"3000000/3000000" in shown
     hides, shows, wipes = b"\x1b[?25l", b"\x1b[?25h", b"\x1b[2K"
@@ -158,7 +159,7 @@ def test_a_bar_moves_on_a_terminal_and_goes_away(tmp_path: Path) -> None:
 def test_work_without_steps_is_shown_on_a_terminal_too(tmp_path: Path) -> None:
     listed = tmp_path / "releases.json"
     listed.write_text('[{"mechanism": "gaussian", "sigma": 10, "sensitivity": 1}]')
-    code, shown = _shown_on_a_terminal([sys.executable, "-m", "divulge", "account", str(listed)])
+    code, shown = _shown_on_a_terminal(["account", str(listed)])
     assert code == 0
     assert b"adding up releases" in shown
     assert shown.endswith(b"\x1b[2K"), "it is gone at the end"

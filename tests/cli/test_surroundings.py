@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 from typer.testing import CliRunner
 
@@ -34,14 +35,14 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["sh", "-c", line], capture_output=True, env=os.environ | environment, timeout=300)
 
 
-@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
-def test_an_answer_that_cannot_be_written_is_no_answer(closed: str) -> None:
-    assert shell(f"{COMMAND} check c.csv --guarantee ldp=2 {closed}").returncode == 2
+@pytest.mark.parametrize("closed", [(1,), (0, 1, 2)])
+def test_an_answer_that_cannot_be_written_is_no_answer(closed: tuple[int, ...]) -> None:
+    assert copies.run("check c.csv --guarantee ldp=2".split(), closed=closed).returncode == 2
 
 
 def test_no_file_of_ours_takes_the_place_of_a_stream_that_is_closed(folder: Path) -> None:
     """A release writes its files whole, whatever is printed meanwhile; 0 says that they are there, 2 that none is."""
-    assert shell(f"{COMMAND} {RELEASE} --receipt r.json <&- >&- 2>&-").returncode == 0
+    assert copies.run([*RELEASE.split(), "--receipt", "r.json"], closed=(0, 1, 2)).returncode == 0
     assert Path("out.csv").read_text().splitlines()[0] == '"x_perturbed"'
     assert len(Path("out.csv").read_text().splitlines()) == 4
     assert dv.Receipt.read("r.json").describes("out.csv")
@@ -49,13 +50,13 @@ def test_no_file_of_ours_takes_the_place_of_a_stream_that_is_closed(folder: Path
 
 
 def test_a_message_that_nobody_can_read_is_not_printed_as_an_answer() -> None:
-    found = shell(f"{COMMAND} measure none.csv --json 2>&-")
+    found = copies.run(["measure", "none.csv", "--json"], closed=(2,))
     assert (found.returncode, found.stdout, found.stderr) == (2, b"", b"")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "ascii:strict"])
 def test_json_is_json_in_any_encoding(encoding: str) -> None:
-    found = shell(f"{COMMAND} measure c.csv --json", PYTHONIOENCODING=encoding)
+    found = copies.run(["measure", "c.csv", "--json"], encoding=encoding)
     assert found.returncode == 0, found.stderr
     assert json.loads(found.stdout.decode("ascii"))["outcomes"] == ["é", "日"]
 
@@ -70,8 +71,11 @@ def test_a_terminal_of_ascii_gets_ascii() -> None:
 
 
 def test_a_reader_that_leaves_changes_nothing() -> None:
-    found = shell(f"({COMMAND} {RELEASE}; echo $? >code) | true; cat code")
-    assert found.stdout == b"0\n"
+    read, write = os.pipe()
+    os.close(read)
+    found = copies.run(RELEASE.split(), stdout=write)
+    os.close(write)
+    assert found.returncode == 0
     assert Path("out.receipt.json").exists()
     assert found.stderr.count(b"rror") == 0
 
@@ -113,8 +117,7 @@ def test_narrow_terminals_show_every_word_and_no_color_where_none_is_wanted() ->
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_release_that_is_interrupted_leaves_nothing(name: str, folder: Path) -> None:
     """In the middle of the rows."""
-    script = folder / "script.py"
-    script.write_text(f"""
+    program = f"""
 import os, signal, sys
 import divulge.releasing.output.sinks as sinks
 write = sinks.CsvWriter.write
@@ -124,11 +127,11 @@ def interrupted(self, batch):
 sinks.CsvWriter.write = interrupted
 from divulge.cli.main import main
 main()
-""")
-    found = subprocess.run([sys.executable, str(script), *RELEASE.split()], capture_output=True, timeout=300)
+"""
+    found = copies.run(copies.script(program, *RELEASE.split()))
     assert (found.returncode, found.stdout) == (130, b""), found.stderr
     assert found.stderr.endswith(b"interrupted\n")
-    assert sorted(os.listdir()) == ["book.sqlite", "book.sqlite.key", "c.csv", "script.py", "t.csv"]
+    assert sorted(os.listdir()) == ["book.sqlite", "book.sqlite.key", "c.csv", "t.csv"]
     assert dv.Ledger("book.sqlite").entries() == []
 
 
@@ -230,14 +233,15 @@ def test_a_folder_that_is_gone_is_said(folder: Path) -> None:
 
 
 def test_what_the_environment_lacks_is_not_needed() -> None:
-    found = shell(f"env -u HOME -u TMPDIR TMPDIR=/none TZ=nonsense {COMMAND} {RELEASE}")
+    lacking = {name: value for name, value in os.environ.items() if name != "HOME"}
+    found = copies.run(RELEASE.split(), env=lacking | {"TMPDIR": "/none", "TZ": "nonsense"})
     assert found.returncode == 0, found.stderr
 
 
 @pytest.mark.thin
 @pytest.mark.parametrize("zone", [":/dev/zero", "../../etc/passwd", "a" * 300], ids=["device", "up", "long"])
 def test_a_zone_that_is_none_is_no_defect(zone: str) -> None:
-    found = shell(f"TZ={zone} {COMMAND} {RELEASE}")
+    found = copies.run(RELEASE.split(), env=os.environ | {"TZ": zone})
     assert found.returncode in (0, 2)
     assert b"unforeseen" not in found.stderr
     assert found.returncode == 0 or b"environment" in found.stderr

@@ -256,7 +256,8 @@ def test_every_neighbor_changes_the_histogram_by_what_is_said() -> None:
 
 def test_bounds_are_drawn_anew_each_time() -> None:
     made = made_for(pa.table({"v": [3] * 20 + [9] * 20}), [dv.Sum("v", "auto")], guarantee="dp=0.5")
-    assert len({drawn_bounds(made.table, made.bounds[0], Unit()).ends for _ in range(60)}) > 1
+    first = drawn_bounds(made.table, made.bounds[0], Unit()).ends
+    assert any(drawn_bounds(made.table, made.bounds[0], Unit()).ends != first for _ in range(60))
 
 
 def test_the_command_reads_auto_and_fill(tmp_path: Path) -> None:

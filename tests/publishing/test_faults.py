@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import copies
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,8 +51,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(source: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", SCRIPT, str(source), str(folder / "out.csv"), str(folder / "ledger.sqlite"), *more]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program = copies.script(SCRIPT, source, folder / "out.csv", folder / "ledger.sqlite", *more)
+    process = copies.started(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
@@ -61,7 +62,7 @@ def written(folder: Path) -> set[str]:
     return {name for name in os.listdir(folder) if ".partial" not in name and "ledger" not in name}
 
 
-@pytest.mark.parametrize("delay", [0.1, 0.9])
+@pytest.mark.parametrize("delay", [0.05, 0.4])
 def test_killed_at_any_moment(delay: float, source: Path, tmp_path: Path) -> None:
     process = started(source, tmp_path)
     time.sleep(delay)

@@ -4,11 +4,11 @@ import math
 import os
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import copies
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -304,8 +304,8 @@ print(done)
 
 def test_racing_releases_cannot_both_spend_the_rest(tmp_path: Path) -> None:
     """log 3 = 1.0986: a budget of 3.3 is enough for three releases, whoever makes them."""
-    command = [sys.executable, "-c", RACER, str(tmp_path / "ledger.sqlite")]
-    racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    program = copies.script(RACER, tmp_path / "ledger.sqlite")
+    racers = [copies.started(program, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert sum(int(racer.communicate(timeout=100)[0]) for racer in racers) == 3
     assert len(dv.Ledger(tmp_path / "ledger.sqlite").entries("survey", ["answer"])) == 3
 

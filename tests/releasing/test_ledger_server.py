@@ -4,11 +4,11 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import copies
 import pyarrow as pa
 import pytest
 
@@ -84,8 +84,8 @@ print(done)
 
 
 def _writers(url: str, source: str, budget: str, count: int) -> list[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", WRITER, url, source, budget]
-    found = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+    program = copies.script(WRITER, url, source, budget)
+    found = [copies.started(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)]
     for writer in found:
         assert writer.stdout is not None
         assert writer.stdin is not None

@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -172,9 +173,14 @@ class _Task:
         ends = [[sign * float(self.priors.least(sign * c) @ c) for c in columns.T] for sign in (1.0, -1.0)]
         return np.array(ends[0]), -np.array(ends[1])
 
+    @cached_property
+    def floats(self) -> Limits:
+        """The limits as floats, rounded outward, which is done once for all members that are looked at."""
+        return self.limits.floats()
+
     def nearly(self, channel: Channel, margin: float) -> bool:
         """Say whether a float channel keeps the limits with a little room."""
-        limits, c = self.limits.floats(), np.asarray(channel.floats)
+        limits, c = self.floats, np.asarray(channel.floats)
         inside = c if self.priors is not None else c[self.prior.support]
         everywhere, nowhere = c.max(axis=0), c.min(axis=0)
         allowed = math.inf if limits.ratio == math.inf else nowhere * limits.ratio * (1 - margin)
