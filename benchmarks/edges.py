@@ -34,6 +34,15 @@ def calls() -> dict[str, Callable[[], Any]]:
         "`dv.guarantees.GDP(0.5).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.GDP(0.5).implies(
             dv.ADP, delta=1e-6
         ),
+        "`dv.guarantees.ZCDP(0.1).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.ZCDP(0.1).implies(
+            dv.ADP, delta=1e-6
+        ),
+        "`dv.guarantees.RDP(2, 0.5).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.RDP(2, 0.5).implies(
+            dv.ADP, delta=1e-6
+        ),
+        "`dv.guarantees.MCDP(0.1, 0.4).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.MCDP(0.1, 0.4).implies(
+            dv.ADP, delta=1e-6
+        ),
     }
 
 

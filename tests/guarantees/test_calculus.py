@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction as F
@@ -16,6 +17,7 @@ from support import THOROUGH, some
 
 import divulge as dv
 from divulge import exact
+from divulge import guarantees as g
 from divulge.guarantees.calculus import search
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.implication import consequences, implied
@@ -525,3 +527,42 @@ def test_an_inverse_is_the_least_that_reaches_its_target_and_takes_few_steps() -
         steps.clear()
         inverse(count(lambda x: 2 * x * x.atanh()), exact.ball(F(1, 10)), exact.ball(1))
         assert len(steps) < 25
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "index"),
+    [
+        (g.RDP(2, 0.5), dv.ADP, {"delta": 1e-6}),
+        (g.ZCDP(0.1), dv.ADP, {"delta": 1e-6}),
+        (g.AbsChi(2, 0.3), dv.ADP, {"delta": 0.05}),
+        (g.TV(0.2), dv.ADP, {"delta": 0.3}),
+        (dv.ADP(0.5, 1e-8), g.TV, {}),
+    ],
+)
+def test_chains_that_cannot_say_more_are_left_out_without_loss(
+    given: dv.Guarantee, kind: type[dv.Guarantee], index: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = given.implies(kind, **index)
+    monkeypatch.setattr(search, "_said_at_once", lambda: defaultdict(set))
+    monkeypatch.setattr(search, "_tight", lambda known: False)
+    assert short.values() == given.implies(kind, **index).values()
+
+
+def test_what_a_known_mechanism_attains_is_asked_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[str] = []
+    bound = search._bound
+    monkeypatch.setattr(search, "_bound", lambda row, *rest: used.append(row.name) or bound(row, *rest))
+    assert g.GDP(0.5).implies(dv.ADP, delta=1e-6).derivation
+    assert used == ["Gaussian DP is approximate DP"]
+
+
+def test_a_row_attained_at_some_orders_alone_is_no_end_of_the_search() -> None:
+    """A ratio of at most 1 + zeta in both orders is pure privacy, whose total variation is tanh(epsilon / 2)."""
+    found = g.AbsChi(math.inf, 0.032).implies(g.TV)
+    assert found.distance == pytest.approx(math.tanh(math.log1p(0.032) / 2), rel=1e-12)
+
+
+def test_relaxed_privacy_is_looked_at_where_all_it_leaves_open_is_its_delta() -> None:
+    """Who says all with probability d and else answers by randomized response has total variation d + (1 - d) tanh."""
+    found, d = g.RelaxedDP(0.5, 0.001, 0.002).implies(g.TV), 0.003
+    assert found.distance == pytest.approx(d + (1 - d) * math.tanh(0.25), rel=1e-12)

@@ -31,11 +31,14 @@ _SURE = 1e-9
 _LEAST = np.finfo(float).tiny
 """Probabilities below are rounded by more than a share of themselves, or to 0, whose logarithm is none."""
 
-_SHARES = np.geomspace(1e-4, 0.5, 25)
-"""Shares of epsilon that are tried for what is no large loss, and for what the others add. A heuristic: all hold."""
+_PARTS = np.geomspace(0.02, 10.0, 20)
+"""Shares of what others add that are tried for what is no large loss among them. A heuristic: all hold."""
+
+_NEARLY = 0.2
+"""Others add more than this share of epsilon, or one loss is nearly all of it: from here on it is tried how much."""
 
 _PLACES = np.geomspace(1e-9, 500.0, 200)
-"""Epsilons at which delta is bounded from below once. A heuristic: all hold."""
+"""Epsilons at which delta is bounded from below once; what others may add to a large loss. A heuristic: all hold."""
 
 _SHORT = 1000
 """Renyi divergences of so many atoms are cheap."""
@@ -78,10 +81,11 @@ class OneJump:
     """delta(epsilon) of a sum of many small losses of which one alone may be large, as of those of rare samples.
 
     From below by the test whether one of the losses is above epsilon, of which P says at least N - N^2 / 2 for
-    N = sum P(L_k > epsilon), and Q at most sum Q(L_k > epsilon) (Bonferroni). From above, for any t and s: no loss is
-    above t and the sum above epsilon; or one is, and the others add less than s, or more, by another one or by chance.
-    That is at most exp(-(v / t^2) h(a t / v)) for h(u) = (1 + u) log(1 + u) - u, a sum of means a below what is asked,
-    and v = sum E L_k^2 (Bennett's inequality).
+    N = sum P(L_k > epsilon), and Q at most sum Q(L_k > epsilon) (Bonferroni). From above, for any places
+    x_0 < ... < x_k: no loss is above epsilon - x_k and the sum above epsilon; or a loss lies between epsilon - x_(i+1)
+    and epsilon - x_i, or above, and the others add more than x_i; or less than x_0. They add more than x where one of
+    them is above t, or by chance: none is and their sum is above x, at most exp(-(v / t^2) h(a t / v)) for
+    h(u) = (1 + u) log(1 + u) - u, a sum of means a below what is asked, and v = sum E L_k^2 (Bennett's inequality).
     """
 
     parts: tuple[tuple[PrivacyLoss, int], ...]
@@ -96,11 +100,22 @@ class OneJump:
             return log_or_none(max(own, after))
         if not 0 < epsilon < math.inf:
             return 0.0
-        t = epsilon * _SHARES[:, None]
-        alone = self._total(lambda loss: loss.tail(t))
-        others = self._total(lambda loss: loss.delta(epsilon * (1 - _SHARES)))
-        found = self._chance(epsilon, t) + others + alone * (alone + self._chance(epsilon * _SHARES, t))
-        return min(0.0, math.log(float(found.min()) * (1 + _SURE) + _LEAST))
+        x, more = _PLACES[epsilon > _PLACES], self._more[epsilon > _PLACES]
+        t = epsilon - x
+        alone, moved = self._total(lambda loss: loss.tail(t)), self._total(lambda loss: loss.delta(t))
+        between, least = alone[1:] * more[:-1], 1.0
+        for k in np.flatnonzero(x > _NEARLY * epsilon).tolist():
+            met = np.append(np.cumsum(between[:k][::-1])[::-1], 0.0)
+            found = moved[: k + 1] + alone[: k + 1] * more[: k + 1] + met
+            least = min(least, float(found.min()) + float(self._chance(epsilon, t[k])))
+        return min(0.0, math.log(least * (1 + _SURE) + _LEAST))
+
+    @cached_property
+    def _more(self) -> np.ndarray:
+        """Bounds on the chance that all losses, or all but one, add more than each of the places."""
+        x = _PLACES[:, None]
+        largest = x * _PARTS
+        return np.minimum(self._total(lambda loss: loss.tail(largest)) + self._chance(x, largest), 1.0).min(axis=1)
 
     @cached_property
     def _below(self) -> tuple[np.ndarray, np.ndarray]:

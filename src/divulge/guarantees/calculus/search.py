@@ -6,6 +6,7 @@ runs over a grid of them, and along the chain it finds each is then moved to whe
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,9 +23,11 @@ from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.theorem import CONDITIONS, Theorem
 from divulge.guarantees.formulas.density import INFINITY
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.kinds.density import LDP
 from divulge.guarantees.kinds.divergences import FDivergence
-from divulge.guarantees.kinds.loss import ADP, PDP, RDP, ZCDP, AbsChi, LossGuarantee
+from divulge.guarantees.kinds.loss import ADP, GDP, KL, MCDP, PDP, RDP, TV, ZCDP, AbsChi, LossGuarantee, RelaxedDP
 from divulge.guarantees.parameters import PARAMETERS
+from divulge.late import late
 from divulge.roots import valley
 
 Index = tuple[tuple[str, Any], ...]
@@ -55,6 +58,9 @@ _FINEST = Fraction(1, 2**80)
 
 _WORTH = 1 - 1e-9
 """A parameter is moved where the end becomes tighter by more than the search could mistake."""
+
+_BESIDE = 1e-6
+"""How far on its scale a parameter is moved to see whether it serves at one value alone."""
 
 _FARTHEST = 1e300
 """A parameter is moved from here where it lies beyond."""
@@ -122,6 +128,14 @@ class Known:
         bounded = zip(self.kind.bounded(), self.values, strict=True)
         return SimpleNamespace(**_in_balls(self.index), **{name: falling(name, value) for name, value in bounded})
 
+    @cached_property
+    def passed(self) -> frozenset[type[Guarantee]]:
+        """The kinds that it was before, where each was derived from one alone: none is passed by twice."""
+        if len(self.parents) != 1 or self.merged is not None:
+            return frozenset()
+        before = self.parents[0]
+        return before.passed | {before.kind}
+
 
 def closure(
     theorems: Sequence[Theorem], given: Sequence[Guarantee], context: Context, asked: Sequence[Key], share: Any = 1
@@ -139,6 +153,8 @@ def closure(
         for premise in premises:
             _learn(known, premise, exact.ball(1))
         setting = _setting(context)
+        if _directly(known, usable, premises, asked, context):
+            return known
         settings = _settings(_indexes(usable, asked, premises), setting)
         ends = {(p.kind, p.index) for p in premises} | {(RDP, (("alpha", 1),)), (RDP, (("alpha", math.inf),))}
         changed: set[int] | None = None
@@ -155,7 +171,7 @@ def closure(
             found = [
                 new
                 for row in rows
-                for new in _applied(row, by_kind, settings, _bars(row.implies, settings, bars), ends, changed)
+                for new in _applied(row, known, by_kind, settings, _bars(row.implies, settings, bars), ends, changed)
             ]
             better = {(new.kind, new.index) for new in found if _learn(known, new, least)}
             changed = {id(known[key]) for key in better}
@@ -179,10 +195,40 @@ def tightest(
     with flint.ctx.workprec(_precision(context)):
         setting, least = _setting(context), exact.ball(Fraction(min(share, _WORTH)))
         for place in range(len(best.values)):
-            for chain in (known[key], *_alternatives(theorems, known, key, context, place)):
-                if _movable(chain):
+            first = known[key]
+            for chain in (first, *_alternatives(theorems, known, key, context, place)):
+                same = chain is not first and first.merged is None and _alike(chain, first)
+                if not same and _movable(chain):
                     best = _merge(_moved(chain, place, setting), best, least) or best
     return best
+
+
+def _directly(
+    known: dict[Key, Known],
+    theorems: Sequence[Theorem],
+    premises: Sequence[Known],
+    asked: Sequence[Key],
+    context: Context,
+) -> bool:
+    """Learn what one theorem says of all that is asked, where a known mechanism attains each; say whether all are."""
+    if len(premises) != 1 or context != Context():
+        return False
+    setting, found = _setting(context), {}
+    by_kind = _by_kind(known)
+    for kind, index in asked:
+        best = known.get((kind, index))
+        if best is None:
+            start = premises[0].kind
+            rows = [row for row in theorems if row.implies is kind and row.given == (start,)]
+            rows *= start in _said_at_once()[kind]
+            settings = _settings({kind: [index]}, setting)
+            for new in (n for row in rows for n in _applied(row, known, by_kind, settings, [None], set(), None)):
+                if _finite(new) and _reached(new, known, context):
+                    found[kind, index] = new
+        if best is None and (kind, index) not in found:
+            return False
+    known.update(found)
+    return True
 
 
 def _reached(best: Known, known: Mapping[Key, Known], context: Context) -> bool:
@@ -191,6 +237,11 @@ def _reached(best: Known, known: Mapping[Key, Known], context: Context) -> bool:
         return False
     given = [one for one in known.values() if one.original is not None]
     return best.theorem.tight in ("equal", "attained") and len(given) == 1 and list(best.parents) == given
+
+
+def _alike(one: Known, other: Known) -> bool:
+    """Say whether two were derived by one theorem from the very same."""
+    return one.theorem is other.theorem and list(one.parents) == list(other.parents)
 
 
 def _alternatives(
@@ -203,7 +254,7 @@ def _alternatives(
     limit = known[key].values[place] * _NEAR
     found: dict[tuple[str, ...], Known] = {}
     settings, by_kind = _settings({key[0]: [key[1]]}, _setting(context)), _by_kind(known)
-    for new in (n for row in rows for n in _applied(row, by_kind, settings, [None], set(), None)):
+    for new in (n for row in rows for n in _applied(row, known, by_kind, settings, [None], set(), None)):
         if new.values[place] <= limit:
             names = (str(new.theorem and new.theorem.name), *(p.theorem.name if p.theorem else "" for p in new.parents))
             if names not in found or new.values[place] < found[names].values[place]:
@@ -234,12 +285,16 @@ def _indexes(
     if not whole and not any(issubclass(kind, LossGuarantee) for kind, _ in asked):
         return indexes
     said = [pair for index in (*(p.index for p in premises), *(index for _, index in asked)) for pair in index]
+    # Who says all with probability delta keeps what has this delta, and breaks all that has less.
+    most = max(dict(index)["delta"] for _, index in asked) if {kind for kind, _ in asked} <= {ADP, PDP} else None
     for kind, (name, chosen) in BETWEEN.items():
         if not any(kind in row.given for row in theorems):
             continue
         alike = [value for other, value in said if other in chosen.names]
         tried = chosen.grid if whole else chosen.grid[:1]
         between = [((name, value),) for value in (*tried, *alike, *_natural(kind, premises))]
+        if most is not None and name == "delta":
+            between = [index for index in between if index[0][1] <= most]
         at = indexes.setdefault(kind, [])
         at += [index for index in dict.fromkeys(between) if index not in at]
     for p in premises:
@@ -250,8 +305,11 @@ def _indexes(
 
 
 def _natural(kind: type[Guarantee], premises: Sequence[Known]) -> Iterator[Any]:
-    """Yield the xi at which mean-concentrated privacy is zCDP without loss: mean - tau^2 / 2."""
+    """Yield the xi at which mean-concentrated privacy is zCDP without loss, mean - tau^2 / 2; the least delta after all
+    that relaxed privacy leaves open."""
     for p in premises:
+        if kind is ADP and p.kind is RelaxedDP:
+            yield min(Fraction(1), sum(Fraction(value) for _, value in p.index))
         if kind is ZCDP and p.original is not None and p.kind.kind == "mcdp":
             mean, tau = p.original.values().values()
             if mean < math.inf and tau < math.inf:
@@ -280,9 +338,19 @@ def _setting(context: Context) -> SimpleNamespace:
     )
 
 
+def _tight(known: Known) -> bool:
+    """Say whether one theorem said this, and the tightest there is, at every index of its own."""
+    return known.theorem is not None and known.theorem.tight != "no" and known.merged is None
+
+
+def _finite(known: Known | None) -> bool:
+    return known is not None and all(value.is_finite() for value in known.values)
+
+
 def _applied(
     row: Theorem,
-    known: Mapping[type[Guarantee], Sequence[Known]],
+    known: Mapping[Key, Known],
+    by_kind: Mapping[type[Guarantee], Sequence[Known]],
     settings: Settings,
     bars: Sequence[tuple[Any, ...] | None],
     ends: set[Key],
@@ -298,15 +366,20 @@ def _applied(
     if changed is not None and not row.given:
         return
     several = len(set(row.given)) < len(row.given)
-    choices = [known.get(kind, ()) for kind in row.given]
+    choices = [by_kind.get(kind, ()) for kind in row.given]
     if several:
         choices = [[k for k in some if (k.kind, k.index) in ends] for some in choices]
     targets, of_its_own = settings.get(row.implies if row.implies.index else None, ()), row.implies in row.given
     for parents in product(*choices):
         if changed is not None and changed.isdisjoint(map(id, parents)):
             continue
+        said = len(parents) == 1 and (
+            not parents[0].passed.isdisjoint(_said_at_once()[row.implies]) or (of_its_own and _tight(parents[0]))
+        )
         for (index, here), bar in zip(targets, bars, strict=True):
             if of_its_own and any(p.kind is row.implies and p.index == index for p in parents):
+                continue
+            if said and _finite(known.get((row.implies, index))):
                 continue
             values = _bound(row, here, parents)
             if bar is None or any(map(lt, values, bar)):
@@ -344,6 +417,22 @@ def _bound(row: Theorem, here: SimpleNamespace, parents: Sequence[Known]) -> tup
     if _rises(row.implies):
         values = tuple(falling(name, v) for name, v in zip(row.implies.bounded(), values, strict=True))
     return tuple([v if v.is_finite() else INFINITY() for v in values])
+
+
+@cache
+def _said_at_once() -> dict[type[Guarantee], set[type[Guarantee]]]:
+    """Return for each kind those of which one row says all that they say of it: chains by way of others say no more.
+
+    The row is attained whatever the numbers, and a kind without parameters says nothing new of itself. Other rows are
+    attained at some of their numbers only.
+    """
+    exactly = {(ADP, ADP), (PDP, PDP), (RDP, RDP), (PDP, ADP), (GDP, ADP)}
+    found: dict[type[Guarantee], set[type[Guarantee]]] = defaultdict(set, {kind: {kind} for kind in (LDP, KL, TV)})
+    for row in late("divulge.guarantees.theorems:all_theorems")():
+        alone = row.tight in ("equal", "attained") and not row.needs and len(row.given) == 1
+        if alone and (row.given[0] is LDP or (row.given[0], row.implies) in exactly):
+            found[row.implies].add(row.given[0])
+    return found
 
 
 @cache
@@ -418,30 +507,53 @@ def _moved(known: Known, place: int, setting: SimpleNamespace) -> Known:
     import flint
 
     moved: dict[Key, Index] = {}
-    keys = [(one.kind, one.index) for one in _movable(known)]
+    movable = {(one.kind, one.index): one.theorem for one in _movable(known)}
+    keys = [
+        key for key, theorem in movable.items() if theorem and theorem.given != (MCDP,)
+    ]  # `_natural` knows its best
 
-    def end(key: Key, t: float) -> float:
-        name, chosen = BETWEEN[key[0]]
-        trial = {**moved, key: ((name, chosen.from_scale(t)),)}
-        value = _again(known, trial, setting, {}).values[place]
+    def at(chain: Known) -> float:
+        value = chain.values[place]
         return float(value.upper()) if value.is_finite() else math.inf
 
     with flint.ctx.workprec(_COARSE):
-        for _ in range(_SWEEPS if len(keys) > 1 else 1):
+        done: dict[int, Known] = {}
+        best = at(_again(known, moved, setting, done))
+        for _ in range(_SWEEPS if len(movable) > 1 else 1):
+            before = dict(moved)
             for key in keys:
                 name, chosen = BETWEEN[key[0]]
-                current = moved.get(key, key[1])[0][1]
-                here = chosen.to_scale(min(exact.as_float(current), _FARTHEST))
-                low, high = _around(chosen, here)
-                t = valley(lambda t, key=key: end(key, t), low, high, _STEPS)
-                if end(key, t) < _end(known, moved, place, setting):
-                    moved[key] = ((name, chosen.from_scale(t)),)
+                moves = _depending(known, key)
+                kept = {place: one for place, one in done.items() if place not in moves}
+
+                def end(t: float, name: str = name, chosen: Chosen = chosen, key: Key = key, kept: Any = kept) -> float:
+                    trial = {**moved, key: ((name, chosen.from_scale(t)),)}
+                    return at(_again(known, trial, setting, dict(kept)))
+
+                here = chosen.to_scale(min(exact.as_float(moved.get(key, key[1])[0][1]), _FARTHEST))
+                if math.isinf(end(here - _BESIDE)) and math.isinf(end(here + _BESIDE)):
+                    continue  # it serves at this value alone
+                t = valley(end, *_around(chosen, here), _STEPS)
+                if (found := end(t)) < best:
+                    moved[key], best, done = ((name, chosen.from_scale(t)),), found, {}
+                    _again(known, moved, setting, done)
+            if moved == before:
+                break
     return _again(known, moved, setting, {})
 
 
-def _end(known: Known, moved: Mapping[Key, Index], place: int, setting: SimpleNamespace) -> float:
-    value = _again(known, moved, setting, {}).values[place]
-    return float(value.upper()) if value.is_finite() else math.inf
+def _depending(known: Known, key: Key) -> set[int]:
+    """Return (by `id`) what in a chain is derived from the guarantee of one kind and index, itself included."""
+    found: dict[int, bool] = {}
+
+    def walk(one: Known) -> bool:
+        if id(one) not in found:
+            before = [walk(parent) for parent in (*one.parents, *((one.merged,) if one.merged else ()))]
+            found[id(one)] = (one.kind, one.index) == key or any(before)
+        return found[id(one)]
+
+    walk(known)
+    return {place for place, depends in found.items() if depends}
 
 
 def _around(chosen: Chosen, here: float) -> tuple[float, float]:
