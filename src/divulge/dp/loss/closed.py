@@ -13,7 +13,7 @@ from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.divergences import divergence_named
 from divulge.dp.loss.numbers import WIDEST, order
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss
-from divulge.dp.loss.quadrature import integral, weighted
+from divulge.dp.loss.quadrature import integral, rule, weighted
 from divulge.extras import require
 from divulge.measures.numeric.convex import exp_term
 
@@ -303,7 +303,7 @@ def _erfcx_drop(x: np.ndarray, width: float) -> np.ndarray:
     special = require("scipy.special", "science")
     if width > 1.0:
         return special.erfcx(x) - special.erfcx(x + width)
-    nodes, weights = np.polynomial.legendre.leggauss(24)
+    nodes, weights = rule(24)
     points = np.asarray(x)[..., None] + width / 2 * (nodes + 1)
     slopes = 2 / math.sqrt(math.pi) - 2 * points * special.erfcx(points)
     return width / 2 * (slopes @ weights)
