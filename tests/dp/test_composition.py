@@ -632,7 +632,7 @@ def test_discrete_gaussians_are_composed_without_a_long_list(sigma: float, shift
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-6])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(few(4, least=2)))
 def test_atoms_that_share_no_grid_are_enclosed(seed: int, tolerance: float) -> None:
     """Every sum of a few kinds of atoms, listed in 50 digits, against a grid that has no place for them."""
     rng = np.random.default_rng(seed)

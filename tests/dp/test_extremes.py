@@ -7,6 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from support import THOROUGH
 
 import divulge as dv
 from divulge.dp.subjects import privacy_losses
@@ -145,6 +146,7 @@ def test_chi_squared_of_large_ratios(epsilon: float) -> None:
         assert dv.dp.abs_chi(found, 2.0).value == pytest.approx(float(mpmath.sqrt(truth)), rel=1e-12)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("rate", [1e-12, 1e-8, 1e-4, 0.3])
 @pytest.mark.parametrize("alpha", [2, 3, 16, 64])
@@ -249,7 +251,7 @@ FAR: list[tuple[list[Any], list[list[tuple[float, float]]], int]] = [
 
 
 @pytest.mark.parametrize(("subjects", "rows", "count"), FAR, ids=["one", "rational", "two"])
-@pytest.mark.parametrize("delta", [1e-3, 1e-20, 1e-60, 1e-200])
+@pytest.mark.parametrize("delta", [1e-3, 1e-20, 1e-60, 1e-200] if THOROUGH else [1e-3, 1e-200])
 def test_atoms_far_apart_beside_gaussian_noise(
     subjects: list[Any], rows: list[list[tuple[float, float]]], count: int, delta: float
 ) -> None:

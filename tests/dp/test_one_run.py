@@ -162,7 +162,7 @@ def test_looking_at_all_numbers_of_guesses_pays() -> None:
     rng = np.random.default_rng(0)
     for m, shift, least, other in [(200, 2, 2.437, 1.930), (1000, 4, 5.115, 4.342)]:
         found = []
-        for _ in range(few(60, least=20)):
+        for _ in range(few(60, least=10)):
             inside = rng.random(m) < 0.5
             ordered = inside[np.argsort(-rng.normal(shift * inside))]
             right = np.empty(m, dtype=bool)

@@ -6,6 +6,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
+from support import THOROUGH
 
 import divulge as dv
 from divulge import guarantees as g
@@ -25,7 +26,7 @@ def test_the_level_is_the_least_that_keeps_every_delta(xi: float) -> None:
         pairs = [(rows[0], rows[1]), (rows[1], rows[0])]
         sharpest = mp.mpf(0)
         top = max(max(xi, 0), float(np.abs(np.log(np.divide(*rows))).max()))
-        for epsilon in np.linspace(max(xi, 0), top, 900).tolist():
+        for epsilon in np.linspace(max(xi, 0), top, 900 if THOROUGH else 300).tolist():
             delta = max(delta_at(p, q, epsilon) for p, q in pairs)
             if delta > 0:
                 sharpest = max(sharpest, (mp.mpf(epsilon) - xi) ** 2 / -mp.log(delta))

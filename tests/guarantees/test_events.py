@@ -53,7 +53,7 @@ def no_more(bounds: PosteriorBounds, joint: dv.Joint, members: list[int]) -> Non
 rows = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)
 
 
-@settings(max_examples=few(8), deadline=None)
+@settings(max_examples=few(8, least=2), deadline=None)
 @given(st.lists(rows, min_size=3, max_size=3), st.sampled_from(BASES), st.sampled_from([1, 2]))
 def test_no_test_does_better(counts: Any, before: F, size: int) -> None:
     matrix = [[F(c, sum(row)) for c in row] for row in counts]

@@ -108,7 +108,7 @@ def test_a_small_promise_over_time_is_kept(flip: float, epsilon: float) -> None:
     local = dv.Chain([0.5, 0.5], [[1 - flip, flip], [flip, 1 - flip]], TRUTH, steps=2).calibrate(epsilon)
     with mp.workdps(60):
         one_way = mp.mpf(local)
-        for _ in range(2000):
+        for _ in range(2000 if flip < 0.1 else 250):  # 0.8^250 is less than an ulp of an ulp
             one_way = local + 2 * mp.atanh((1 - 2 * mp.mpf(flip)) * mp.tanh(one_way / 2))
         assert 2 * one_way - local <= epsilon
     assert local == 0 if epsilon < 1e-290 else local > epsilon * flip
@@ -144,7 +144,7 @@ def test_calibration_is_the_tanh_law_for_two_states() -> None:
 
 def test_worst_outputs_are_the_worst_of_all() -> None:
     rng = np.random.default_rng(fresh_seed())
-    for _ in range(few(120)):
+    for _ in range(few(60)):
         chain, paths, told, m = random_chain(rng)
         last = chain.steps - 1
         secrets: list[tuple[Any, Law, bool]] = [

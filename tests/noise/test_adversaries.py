@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.noise.answers.merged import envelope_bracket, threshold_bracket
@@ -119,8 +119,9 @@ def test_the_envelope_of_one_witness_is_neyman_and_pearsons(threshold: float) ->
     assert abs(found.value - exact) <= found.error + 1e-13
     assert found.error <= 1e-8
     assert m.tail(threshold).value < found.value
-    inverse = m.envelope_threshold(found.value)
-    assert inverse.value - inverse.error - 1e-6 <= threshold <= inverse.value + 1e-6
+    if threshold == 0.5 or THOROUGH:
+        inverse = m.envelope_threshold(found.value)
+        assert inverse.value - inverse.error - 1e-6 <= threshold <= inverse.value + 1e-6
 
 
 @settings(max_examples=few(8), deadline=None)

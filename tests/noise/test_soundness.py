@@ -223,7 +223,7 @@ def test_guesses_of_a_number_are_as_good_as_the_best(y: float, p: float) -> None
 
         mass = total(lambda x: mp.mpf(1))
         low, high = mp.mpf(0), mp.mpf(1)
-        for _ in range(60):  # the derivative of a convex cost
+        for _ in range(28):  # the derivative of a convex cost, whose minimum is flat: 1e-8 off is 1e-16 more
             guess = (low + high) / 2
             slope = total(lambda x, g=guess: mp.sign(g - x) * abs(x - g) ** (p - 1), guess)
             low, high = (low, guess) if slope > 0 else (guess, high)

@@ -39,7 +39,7 @@ def shares(table: Any, secret: str) -> dict[tuple[Any, ...], Counter[str]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(few(12, 4)))
+@pytest.mark.parametrize("seed", range(few(12, 2)))  # in turn all alike, and each row for itself
 def test_who_has_the_published_files_learns_what_both_bounds_say(seed: int, tmp_path: Path) -> None:
     """The attacker has table, receipt and the shares of groups, and goes by Bayes' rule in fractions."""
     table, out = survey(seed), tmp_path / "out.csv"

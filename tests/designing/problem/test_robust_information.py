@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import few
 
 import divulge as dv
 from divulge.designing.linear.information import best_mixture
@@ -93,7 +94,7 @@ def test_no_channel_at_random_does_better(kind: str, guarantee: str) -> None:
     bound = dv.design(priors, *asked).bound
     corners, limits = as_floats(corners_of(priors)), limits_of(tuple(asked)).floats()
     best = 0.0
-    for _ in range(60):
+    for _ in range(few(60)):
         channel = rng.dirichlet(np.full(3, 0.3), size=3)
         low, high = 0.0, 1.0
         for _ in range(20):

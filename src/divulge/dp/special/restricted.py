@@ -182,9 +182,10 @@ def _newton(
         rise = phi @ step
         room = (f.slope - h[rise > 0]) / rise[rise > 0]
         length, now = min(1.0, 0.9 * float(room.min(initial=math.inf))), score(w)
+        ascent = float(gradient @ step)
         while length > 1e-10 and not score(w + length * step) >= now:
-            length /= 2
-        if length <= 1e-10 or float(gradient @ step) <= 1e-18:
+            length = length / 2 if length * ascent > math.ulp(now) else 0.0  # less is not seen in the score
+        if length <= 1e-10 or ascent <= 1e-18:
             return w
         w = w + length * step
     return w
