@@ -91,9 +91,9 @@ def test_outcomes_that_hardly_ever_occur(channel: Any, gains: Any, supremum: flo
 @pytest.mark.parametrize("case", ["average", "max"])
 def test_the_unit_of_gains_does_not_matter(case: Any, scale: float) -> None:
     rng = np.random.default_rng(4)
-    n = 3 if THOROUGH or case == "average" else 2  # the largest over outcomes is searched for, box by box
-    c, g = random_channel(rng, n, 3, span=1.5), rng.random((3, n)) + 0.1
-    one, other = (dv.adversaries.worst_prior(c, g * unit, case) for unit in (1.0, scale))
+    c, g = random_channel(rng, 3, 3, span=1.5), rng.random((3, 3)) + 0.1
+    near = 1e-3 if THOROUGH else 0.02  # how far the search goes, which is the same in every unit
+    one, other = (dv.adversaries.worst_prior(c, g * unit, case, tolerance=near) for unit in (1.0, scale))
     assert other.upper == pytest.approx(one.upper, rel=2e-3)
     assert other.leakage == pytest.approx(one.leakage, rel=2e-3)
 
