@@ -35,7 +35,9 @@ check: .venv/test.ready
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: .venv/bench.ready
-	$(BIN)/python benchmarks/all.py
+	-$(BIN)/python benchmarks/all.py
+	-$(BIN)/python benchmarks/all.py --processor oldest --minutes 7
+	-$(BIN)/python benchmarks/all.py --processor newest --minutes 7
 
 docs: .venv/test.ready
 	$(BIN)/mkdocs serve

@@ -1,14 +1,18 @@
 """Every kind of work over its sizes, beside peers and physical limits: the table of goals, JSON and pictures.
 
     python benchmarks/all.py [--quick] [--only WORD] [--minutes 20] [--no-pictures]
+    python benchmarks/all.py --processor oldest [--only WORD] [--minutes 7]
     python benchmarks/all.py --compare COMMIT [--only WORD] [--minutes 20]
 
 Every kind runs in a process of its own, which is ended when its share of the time is used up. Ours and the others take
-turns, and the least time of each counts; memory is the most that Python's allocators (of a release: its process) held.
+five turns, in each of which the least time of some laps counts; goals are about the median of the five ratios, never
+about seconds. Memory is the most that Python's allocators (of a release: its process) held.
 The last run, docs/benchmarks/results.json, is read first: what has become slower or faster since is said in ratios of
 the peer or limit, on which machines agree where seconds differ. The exit code is 1 when a goal was missed, and 130 of
 a run that was interrupted, which writes nothing. With `--compare` the sources as they are and those of a commit take
-turns, the same work in both, and the medians of their ratios are printed; 1 is returned when one is above 1.1.
+turns, the same work in both, and the medians of their ratios are printed; 1 is returned when one is above 1.1. With
+`--processor` everything computes as on the oldest processor, or with the widest vectors of this one on two threads
+(tests/processors.py); its ratios go beside those of the last run, as `imitated`.
 """
 
 import argparse
@@ -23,7 +27,7 @@ import tempfile
 import time
 import tracemalloc
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -38,7 +42,7 @@ LIBRARIES = (
 )  # fmt: skip
 OURS = "divulge"
 STYLES = {OURS: ("o-", "#0072B2"), "peer": ("s--", "#D55E00"), "limit": ("^:", "#555555")}
-MOST_ROUNDS = 40
+TURNS, MOST_ROUNDS = 5, 8
 ROW = "row: "
 LAP = 2e-3
 """Seconds that one measured lap takes at least: what is shorter is repeated."""
@@ -67,16 +71,36 @@ def lap(task: Any, times: int) -> float:
     return (time.perf_counter() - start) / times
 
 
-def least(tasks: dict[str, Any], first: dict[str, float], seconds: float) -> dict[str, float]:
-    """Return the least time of each task, all in turns, for as long as the seconds last, given that of a first call."""
-    best, spent, rounds = dict(first), sum(first.values()), 0
+Times = dict[str, float]
+
+
+def median(several: Iterable[float]) -> float:
+    """Return the middle one: there is a file named statistics beside this one."""
+    found = sorted(several)
+    return found[len(found) // 2]
+
+
+def in_turns(tasks: dict[str, Any], first: Times, seconds: float) -> tuple[Times, Times]:
+    """Return medians over turns: of the least time of each task, and of ours over each in the same turn.
+
+    In a turn all tasks take as many laps as there is time for. What takes longer than a few times the seconds has fewer
+    turns; what takes longer at once has its first lap.
+    """
+    first = {
+        name: min(first[name], lap(task, 1)) if first[name] < seconds else first[name] for name, task in tasks.items()
+    }
     times = {name: max(1, min(2000, int(LAP / max(first[name], 1e-7)))) for name in tasks}
-    while rounds < MOST_ROUNDS and spent < seconds:
-        start = time.perf_counter()
-        best = {name: min(best[name], lap(task, times[name])) for name, task in tasks.items()}
-        spent += time.perf_counter() - start
-        rounds += 1
-    return best
+    round_takes = sum(first[name] * times[name] for name in tasks)
+    turns = min(TURNS, int(3 * seconds / round_takes))
+    rounds = max(1, min(MOST_ROUNDS, int(seconds / TURNS / round_takes)))
+    found = [] if turns else [first]
+    for _ in range(turns):
+        best = dict.fromkeys(tasks, float("inf"))
+        for _ in range(rounds):
+            best = {name: min(best[name], lap(task, times[name])) for name, task in tasks.items()}
+        found.append(best)
+    middle = {name: median(turn[name] for turn in found) for name in tasks}
+    return middle, {name: median(turn[OURS] / turn[name] for turn in found) for name in tasks}
 
 
 def held(task: Any) -> int:
@@ -89,7 +113,7 @@ def held(task: Any) -> int:
 
 
 def measured(title: str, seconds: float) -> Iterator[dict[str, Any]]:
-    """Yield for each size {size, seconds by name, missing by name, wrong, bytes (of what takes under two seconds)}."""
+    """Yield for each size {size, seconds and ratios by name, missing, wrong, bytes where it took under 2 s}."""
     work = next(one for one in loaded().WORK if one.title == title)
     slow: set[str] = set()
     for i, size in enumerate(work.sizes):
@@ -110,22 +134,37 @@ def measured(title: str, seconds: float) -> Iterator[dict[str, Any]]:
             if name == OURS:
                 wrong = work.check(answer)
         if OURS not in tasks:
-            yield {"size": size, "seconds": {}, "missing": missing, "bytes": None, "wrong": missing[OURS]}
+            yield {"size": size, "seconds": {}, "ratios": {}, "missing": missing, "bytes": None, "wrong": missing[OURS]}
             continue
         share = seconds * (0.5 if i == len(work.sizes) - 1 else 0.5 / max(1, len(work.sizes) - 1))
-        taken = least(tasks, first, share)
+        taken, ratios = in_turns(tasks, first, share)
         slow |= {name for name, one in taken.items() if name != OURS and one > share}
         used = held(tasks[OURS]) if taken[OURS] < 2 else None
-        yield {"size": size, "seconds": taken, "missing": missing, "wrong": wrong, "bytes": used}
+        yield {
+            "size": size, "seconds": taken, "ratios": ratios, "missing": missing, "wrong": wrong, "bytes": used,
+        }  # fmt: skip
 
 
 # All of them.
 
 
-def grown(title: str, seconds: float, sources: Path = HERE.parent / "src") -> list[dict[str, Any]]:
+def imitating(processor: str) -> dict[str, str]:
+    """Return the settings under which this machine computes as another."""
+    spec = importlib.util.spec_from_file_location("processors", HERE.parent / "tests" / "processors.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.settings(processor)
+
+
+def grown(
+    title: str, seconds: float, sources: Path = HERE.parent / "src", processor: str | None = None
+) -> list[dict[str, Any]]:
     """Return what a process of its own, by these sources, has measured of a kind of work until its time was up."""
     command = [sys.executable, str(HERE / "all.py"), "--row", title, "--seconds", f"{seconds:g}"]
     environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
+    environment |= imitating(processor) if processor else {}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what Python compiled is kept, as on a machine of a user
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(sources), os.environ.get("PYTHONPATH"))))
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -153,9 +192,9 @@ def compared(work: Any, found: list[dict[str, Any]], limits: frozenset[str]) -> 
         asked = goal.sizes if goal and goal.sizes else work.sizes[-1:]
         needed = goal.of if goal and goal.of else OURS
         chosen = [one for one in found if one["size"] in asked and {OURS, needed} <= one["seconds"].keys()]
-        over = [one["seconds"][OURS] / (1.0 if needed == OURS else one["seconds"][needed]) for one in chosen]
+        over = [one["ratios"][needed] for one in chosen]
         ratio = max(over, default=None)
-        at = chosen[over.index(ratio)] if ratio else {"size": asked[-1], "seconds": {}, "bytes": None, "missing": {}}
+        at = chosen[over.index(ratio)] if ratio else nowhere(found, asked, needed)
         times, wrong = at["seconds"], "; ".join(sorted({one["wrong"] for one in chosen if one["wrong"]}))
         peers = [
             name for name in (needed, *work.beside) if name in work.beside and name not in limits and name in times
@@ -166,11 +205,17 @@ def compared(work: Any, found: list[dict[str, Any]], limits: frozenset[str]) -> 
         rows.append({
             "work": work.title, "what": work.what, "size": at["size"], "seconds": times.get(OURS),
             "peer": peer, "peer_seconds": times.get(peer), "limit": limit, "limit_seconds": times.get(limit),
-            "ratio": ratio if needed != OURS else times[OURS] / times[peer] if peer else None,
+            "ratio": ratio if needed != OURS else at["ratios"][peer] if peer else None,
             "goal": str(goal or ""), "of": goal.of if goal else None, "most": goal.most if goal else None,
             "reached": reached, "wrong": wrong, "bytes": at["bytes"], "missing": at["missing"],
         })  # fmt: skip
     return rows
+
+
+def nowhere(found: list[dict[str, Any]], asked: Sequence[int], needed: str) -> dict[str, Any]:
+    """Return an empty measurement, with why what a goal needs was missing."""
+    why = {name: text for one in found if one["size"] in asked for name, text in one["missing"].items()}
+    return {"size": asked[-1], "seconds": {}, "bytes": None, "missing": why or {needed: "its time was up"}}
 
 
 def since(row: dict[str, Any], last: dict[str, Any]) -> float | None:
@@ -186,7 +231,7 @@ def since(row: dict[str, Any], last: dict[str, Any]) -> float | None:
 def shown(row: dict[str, Any]) -> str:
     """Return a row as people read it."""
     if not row.get("seconds"):
-        return f"{row['work']:27} {'':>12} {'':>11} {'':>9}  {row['goal']:34} NOT MEASURED"
+        return f"{row['work']:27} {'':>12} {'':>11} {'':>9}  {row['goal']:40} NOT MEASURED {row['missing']}"
     size = f"{row['size']:,}" if row["what"] else ""
     ratio = f"{row['ratio']:.2f}" if row["ratio"] else ""
     verdict = "" if row["reached"] is None else "reached" if row["reached"] else "MISSED"
@@ -194,7 +239,7 @@ def shown(row: dict[str, Any]) -> str:
     if row.get("since"):
         asides.append(f"{row['since']:.2f} of the last run")
     aside = "; ".join(filter(None, asides))
-    return f"{row['work']:27} {size:>12} {clock(row['seconds']):>11} {ratio:>9}  {row['goal']:34} {verdict:8} {aside}"
+    return f"{row['work']:27} {size:>12} {clock(row['seconds']):>11} {ratio:>9}  {row['goal']:40} {verdict:8} {aside}"
 
 
 def compare(commit: str, works: Sequence[Any], seconds: float) -> int:
@@ -216,7 +261,7 @@ def compare(commit: str, works: Sequence[Any], seconds: float) -> int:
                     if OURS in one["seconds"] and before.get(one["size"]):
                         ratios.setdefault(one["size"], []).append(one["seconds"][OURS] / before[one["size"]])
             for size, several in ratios.items():
-                middle = sorted(several)[len(several) // 2]
+                middle = median(several)
                 slower |= middle > _SLOWER
                 print(f"{work.title:27} {size:>12,} {middle:9.2f}  of {commit}, {len(several)} rounds", flush=True)
     return int(slower)
@@ -304,6 +349,7 @@ def main() -> int:
     parser.add_argument(
         "--compare", metavar="COMMIT", help="take turns with the sources of a commit; nothing is written"
     )
+    parser.add_argument("--processor", choices=("oldest", "newest"), help="compute as on another; ratios go beside")
     parser.add_argument("--row", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=10.0, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -339,25 +385,40 @@ def prepared(wanted: bool, growth: Any) -> Iterator[None]:
 def told(chosen: Any, growth: Any, asked: Any, seconds: float, last: dict[str, Any], where: dict[str, Any]) -> int:
     """Measure what was chosen, print and write it; return the exit code."""
     kept = {key: last.get(key, empty) if asked.only else empty for key, empty in (("rows", []), ("pictures", []))}
-    sizes = dict(last.get("growth", {})) if asked.only else {}
+    sizes, missed = dict(last.get("growth", {})) if asked.only else {}, False
     print(f"{'work':27} {'size':>12} {'time':>11} {'ratio':>9}  {'asked':34}")
     for work in chosen:
-        found = grown(work.title, seconds)
+        found = grown(work.title, seconds, processor=asked.processor)
         rows = compared(work, found, growth.LIMITS)
         for row in rows:
-            row["since"] = since(row, last)
+            row["since"] = None if asked.processor else since(row, last)
             print(shown(row), flush=True)
+        if asked.processor:
+            missed |= any(row["goal"] and row["reached"] is False for row in rows)
+            for row, known in ((row, beside(row, last)) for row in rows):
+                if known is not None:
+                    known.setdefault("imitated", {})[asked.processor] = {key: row[key] for key in ("ratio", "reached")}
+            continue
         kept["rows"] = [row for row in kept["rows"] if row["work"] != work.title] + rows
-        sizes[work.title] = [{key: one[key] for key in ("size", "seconds", "bytes")} for one in found]
+        sizes[work.title] = [{key: one[key] for key in ("size", "seconds", "ratios", "bytes")} for one in found]
         if work.what and not asked.no_pictures and any(one["seconds"] for one in found):
             kept["pictures"] = [one for one in kept["pictures"] if one["work"] != work.title]
             kept["pictures"].append(drawn(work, found, growth.LIMITS))
     FOLDER.mkdir(parents=True, exist_ok=True)
+    if asked.processor:
+        RESULTS.write_text(json.dumps(last, indent=1) + "\n")
+        return int(missed)
     command = "python benchmarks/all.py" + " --quick" * asked.quick
     RESULTS.write_text(json.dumps({"command": command, **where, **kept, "growth": sizes}, indent=1) + "\n")
-    missed = [row for row in kept["rows"] if row["goal"] and not row["reached"]]
-    print(f"\n{sum(bool(row['goal']) for row in kept['rows']) - len(missed)} goals reached, {len(missed)} not.")
-    return 1 if missed else 0
+    left = [row for row in kept["rows"] if row["goal"] and not row["reached"]]
+    print(f"\n{sum(bool(row['goal']) for row in kept['rows']) - len(left)} goals reached, {len(left)} not.")
+    return 1 if left else 0
+
+
+def beside(row: dict[str, Any], last: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the row of the last run with the same goal."""
+    rows = last.get("rows", ())
+    return next((one for one in rows if one["work"] == row["work"] and one["goal"] == row["goal"]), None)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,15 @@ def _time(seconds: float) -> str:
     return f"{seconds / 1e-9:.0f} ns"
 
 
+_REACHED = {None: "", True: "reached", False: "missed"}
+
+
+def _verdict(imitated: dict[str, Any]) -> str:
+    """Return the ratio on a processor that was imitated, and whether it was the goal."""
+    ratio = f"{imitated['ratio']:.2g}" if imitated["ratio"] else "not measured"
+    return " ".join(filter(None, (ratio, _REACHED[imitated["reached"]])))
+
+
 def _row(found: dict[str, Any]) -> str:
     """Return the row of a kind of work: size, times, the ratio to what it is measured by, the goal, memory."""
     size = f"{found['size']:,} {found['what']}" if found["what"] else ""
@@ -23,11 +32,12 @@ def _row(found: dict[str, Any]) -> str:
         f"{_time(found[f'{kind}_seconds'])} {found[kind]}" for kind in ("peer", "limit") if found.get(f"{kind}_seconds")
     ]
     ratio = f"{found['ratio']:.2g} × {found['of'] or found['peer']}" if found["ratio"] else ""
-    reached = {None: "", True: "reached", False: "missed"}[found["reached"]]
+    reached = _REACHED[found["reached"]]
     goal = ": ".join(filter(None, (found["goal"], " ".join(filter(None, (reached, found["wrong"]))))))
     ours = _time(found["seconds"]) if found["seconds"] else "not in this run"
     memory = f"{found['bytes'] / 1e6:.1f} MB" if found["bytes"] else ""
-    told = [found["work"], size, ours, "; ".join(beside), ratio, goal, memory]
+    elsewhere = [f"{name} {_verdict(one)}" for name, one in found.get("imitated", {}).items()]
+    told = [found["work"], size, ours, "; ".join(beside), ratio, goal, ", ".join(elsewhere), memory]
     return f"| {' | '.join(told)} |"
 
 
@@ -55,7 +65,10 @@ def results() -> str:
     """Return the machine, the goals, the table and the versions."""
     run = json.loads((FOLDER / "results.json").read_text())
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-    head = "| work | size | time | beside | ratio | asked | memory |\n|---|---|---|---|---|---|---|\n"
+    head = (
+        "| work | size | time | beside | ratio | asked | other processors | memory |\n"
+        "|---|---|---|---|---|---|---|---|\n"
+    )
     rows = "\n".join(map(_row, run["rows"]))
     machine = (
         f"{run['processor']}, {run['cores']} cores, {run['memory_gib']} GiB, load {run['load']}, Python {run['python']}"

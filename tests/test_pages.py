@@ -4,7 +4,8 @@ import importlib.util
 import inspect
 import json
 import re
-from itertools import chain
+import sys
+from itertools import chain, repeat
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -240,6 +241,29 @@ def test_benchmarks_say_what_was_missed_or_not_measured_and_whether_the_machine_
     )
     assert "busy" in say(idle | {"load": 5.0})
     assert say(idle | {"rows": [kept]}) == "**Of 1 goals 1 are reached.**"
+    there = {"oldest": {"ratio": 2.5, "reached": True}, "newest": {"ratio": None, "reached": None}}
+    shown = hook("_benchmarks")._row(kept | {"peer": None, "limit": None, "bytes": None, "imitated": there})
+    assert "| oldest 2.5 reached, newest not measured |" in shown
+
+
+def test_goals_are_ratios_in_one_run_that_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each goal is about something that takes turns with ours, at sizes that are measured; the middle ratio counts."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    spec = importlib.util.spec_from_file_location("all_benchmarks", DOCS.parent / "benchmarks" / "all.py")
+    assert spec
+    assert spec.loader
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    for work in made.loaded().WORK:
+        assert all(goal.of in work.beside and set(goal.sizes) <= set(work.sizes) for goal in work.goals), work.title
+    now, laps = [0.0], {"divulge": iter([9.0, 4.0, 1.0, 2.0, 8.0, 3.0]), "peer": repeat(2.0)}
+    monkeypatch.setattr(made.time, "perf_counter", lambda: now[0])
+
+    def task(name: str) -> Any:
+        return lambda: now.__setitem__(0, now[0] + next(laps[name]))
+
+    found = made.in_turns({name: task(name) for name in laps}, {"divulge": 9.0, "peer": 2.0}, 20.0)
+    assert found == ({"divulge": 3.0, "peer": 2.0}, {"divulge": 1.5, "peer": 1.0})
 
 
 def test_every_public_name_is_on_one_page_of_the_reference() -> None:
