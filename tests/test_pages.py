@@ -256,14 +256,11 @@ def test_goals_are_ratios_in_one_run_that_is_measured(monkeypatch: pytest.Monkey
     spec.loader.exec_module(made)
     for work in made.loaded().WORK:
         assert all(goal.of in work.beside and set(goal.sizes) <= set(work.sizes) for goal in work.goals), work.title
-    now, laps = [0.0], {"divulge": iter([9.0, 4.0, 1.0, 2.0, 8.0, 3.0]), "peer": repeat(2.0)}
-    monkeypatch.setattr(made.time, "perf_counter", lambda: now[0])
-
-    def task(name: str) -> Any:
-        return lambda: now.__setitem__(0, now[0] + next(laps[name]))
-
-    found = made.in_turns({name: task(name) for name in laps}, {"divulge": 9.0, "peer": 2.0}, 20.0)
-    assert found == ({"divulge": 3.0, "peer": 2.0}, {"divulge": 1.5, "peer": 1.0})
+    laps = {"divulge": iter([9.0, 4.0, 1.0, 2.0, 8.0, 3.0]), "peer": repeat(2.0)}
+    monkeypatch.setattr(made, "lap", lambda task, times: next(laps[task]))
+    found = made.in_turns({name: name for name in laps}, {"divulge": 9.0, "peer": 2.0}, 20.0)
+    assert found == ({"divulge": 3.0, "peer": 2.0}, {"divulge": 1.0, "peer": 1.5})
+    assert made.in_turns({"divulge": None, "peer": None}, {"divulge": 90.0, "peer": 60.0}, 20.0)[1]["peer"] == 1.5
 
 
 def test_every_public_name_is_on_one_page_of_the_reference() -> None:
