@@ -246,9 +246,10 @@ def test_benchmarks_say_what_was_missed_or_not_measured_and_whether_the_machine_
     assert "| oldest 2.5 reached, newest not measured |" in shown
 
 
-def test_goals_are_ratios_in_one_run_that_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_goals_are_ratios_in_one_run_that_is_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each goal is about something that takes turns with ours, at sizes that are measured; the middle ratio counts."""
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     spec = importlib.util.spec_from_file_location("all_benchmarks", DOCS.parent / "benchmarks" / "all.py")
     assert spec
     assert spec.loader
