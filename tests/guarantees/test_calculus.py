@@ -13,7 +13,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from support import THOROUGH, some
+from support import THOROUGH, fresh_seed, some
 
 import divulge as dv
 from divulge import exact
@@ -291,10 +291,12 @@ def test_what_is_next_to_nothing_is_not_nothing(level: str) -> None:
     made = (dv.LDP, dv.PML, dv.PMC, dv.ZCDP, dv.guarantees.TV, dv.guarantees.KL, dv.guarantees.MIDP, dv.guarantees.GDP)
     promises: list[dv.Guarantee] = [make(level) for make in made]
     promises += [dv.ADP(level, 0), dv.ADP(0, level), dv.guarantees.PDP(level, 0), dv.RDP(2, level)]
-    for promise in promises:
+    seed = fresh_seed()  # a third of them, others each time
+    chosen = np.random.default_rng(seed).permutation(len(promises))[: len(promises) if THOROUGH else 4]
+    for promise in (promises[i] for i in chosen):
         for found in consequences(promise, kinds, Context.of(p_min="1/10", n=3)):
             values = [getattr(found, name) for name in found.bounded()] if isinstance(found, dv.Guarantee) else []
-            assert not values or max(values) > 0, (promise, found)
+            assert not values or max(values) > 0, (promise, found, seed)
     for pure in (dv.LDP, dv.guarantees.DP, dv.guarantees.PDP):
         found = dv.ADP(level, 0).implies(pure, **({"delta": 0} if pure is dv.guarantees.PDP else {}))
         assert found.epsilon == F(level), found

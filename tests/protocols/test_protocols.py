@@ -7,7 +7,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from protocols.subjects import random_prior, random_protocol
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.measures import bayes_vulnerability, lift_capacity, maximal_leakage
@@ -154,16 +154,17 @@ def test_the_transform_of_hadamard() -> None:
 
 
 def test_many_values_leak_within_the_bounds_of_few() -> None:
-    """Ties, shares without a common denominator and 10^5 values: exact sets, brackets around a sum over counts."""
-    shares = 1 / np.arange(1, 100_001) ** 1.1
+    """Ties, shares without a common denominator and many values: exact sets, brackets around a sum over counts."""
+    n = 100_000 if THOROUGH else 20_000
+    shares = 1 / np.arange(1, n + 1) ** 1.1
     prior = dv.Prior(shares / shares.sum())
     for make in MADE:
-        protocol = make(100_000, 1.5)
+        protocol = make(n, 1.5)
         pml, pmc = protocol.pml(prior), protocol.pmc(prior)
         assert 0 < pml <= protocol.ldp
         assert 0 < pmc <= protocol.ldp
         found = protocol.mutual_information(prior)
-        assert 0 < found.lower <= found.upper <= min(protocol.ldp, math.log(100_000))
+        assert 0 < found.lower <= found.upper <= min(protocol.ldp, math.log(n))
         assert found.upper - found.lower <= 2e-3 * found.upper
         assert float(dv.PML.of((prior, protocol)).epsilon) >= pml
     uniform = P.hadamard(100_000, 1.5).pml(dv.Prior(np.full(100_000, 1e-5)))
