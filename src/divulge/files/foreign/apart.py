@@ -104,10 +104,19 @@ def _apart(kind: str, content: Content, settings: Settings) -> Source:
     return content.source(table.schema, table.num_rows, stream)
 
 
+class _NoPandas:
+    """Finds no pandas: Arrow would load it to ask whether what it is given is of it, for longer than a file is read."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
 def main() -> None:
     """Read what the first argument asks for, as that process: Arrow to standard output, remarks to the other."""
     asked = json.loads(sys.argv[1])
     children.limit({"RLIMIT_AS": _MEMORY, "RLIMIT_CPU": _SECONDS, "RLIMIT_CORE": 0})
+    sys.meta_path.insert(0, _NoPandas())
     try:
         import pyarrow as pa
 
