@@ -265,13 +265,11 @@ def test_a_workbook_by_keyboard_alone(address: str, book: Path) -> None:
 def press(page: Any, selector: str, key: str) -> None:
     """Go to an element with the Tab key, as somebody without a mouse does, and press a key there."""
     page.wait_for_selector(selector)
-    reached = (
-        f"document.activeElement !== null && document.activeElement.matches({selector.partition(':has-text')[0]!r})"
-    )
-    text = selector.partition("has-text('")[2].rstrip("')")
+    place, _, words = selector.partition(":has-text('")
+    there = """([place, words]) => { const here = document.activeElement;
+        return here !== null && here.matches(place) && here.textContent.includes(words) }"""
     for _ in range(200):
-        words = page.evaluate("document.activeElement ? document.activeElement.textContent : ''")
-        if page.evaluate(reached) and text in words:
+        if page.evaluate(there, [place, words.rstrip("')")]):
             page.keyboard.press(key)
             return
         page.keyboard.press("Tab")
