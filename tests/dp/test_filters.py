@@ -135,7 +135,7 @@ def test_accounts_are_those_of_each_person_alone() -> None:
     for goal in ("zcdp=0.3", "dp=3", "gdp=1", "adp=2:1e-6"):
         accounts = dv.dp.Accounts.of(goal, 6)
         alone = [dv.dp.Filter(goal) for _ in range(6)]
-        for _ in range(12):
+        for _ in range(few(12, least=8)):
             kind = dv.dp.LaplaceMechanism if goal == "dp=3" or rng.random() < 0.5 else dv.dp.GaussianMechanism
             if goal == "gdp=1":
                 kind = dv.dp.GaussianMechanism
