@@ -166,7 +166,7 @@ def test_bounds_hold_nearly_all_numbers_and_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["scale", "loss", "note"])
 def test_a_receipt_whose_histogram_does_not_fit_is_refused(part: str, tmp_path: Path) -> None:
-    from divulge.publishing.published import _checksum
+    from divulge.releasing.output.signature import checksum
 
     dv.publish(people(), ASKED, tmp_path / "o.csv", guarantee="dp=1", values=VALUES, per_row=True)
     body = json.loads((tmp_path / "o.receipt.json").read_text())
@@ -175,7 +175,7 @@ def test_a_receipt_whose_histogram_does_not_fit_is_refused(part: str, tmp_path: 
         body["notes"] = [note for note in body["notes"] if note["name"] != "note_chosen"]
     else:
         next(one for one in body["queries"] if one["kind"] == "bins")[part] *= 2
-    (tmp_path / "o.receipt.json").write_text(json.dumps({**body, "checksum": _checksum(body)}))
+    (tmp_path / "o.receipt.json").write_text(json.dumps({**body, "checksum": checksum(body)}))
     with pytest.raises(DivulgeError):
         dv.results.Published.read(tmp_path / "o.receipt.json")
 

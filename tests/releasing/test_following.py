@@ -19,6 +19,7 @@ import divulge as dv
 from divulge.cli.main import app
 from divulge.publishing import published
 from divulge.publishing.published import read_receipt
+from divulge.releasing.output import signature
 from divulge.releasing.records import receipt
 from divulge.tables import papers
 
@@ -135,7 +136,7 @@ def made(name: str, folder: Path) -> Path:
 def written(document: Any, path: Path) -> Path:
     """Write a receipt with a checksum that fits."""
     document = {k: v for k, v in document.items() if k != "checksum"}
-    kinds = {published.FORMAT: published._checksum, papers.FORMAT: papers._checksum}
+    kinds = dict.fromkeys((published.FORMAT, papers.FORMAT), signature.checksum)
     of = kinds.get(document["format"], lambda found: receipt._checksum(receipt._canonical(found)))
     path.write_text(json.dumps(document | {"checksum": of(document)}))
     return path

@@ -412,7 +412,7 @@ def test_a_saved_request_gives_the_same_table(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_receipt_with_a_number_that_does_not_follow_is_refused(name: str, value: object, tmp_path: Path) -> None:
     """Also where its checksum was computed anew."""
-    from divulge.tables import papers
+    from divulge.releasing.output import signature
 
     table = pa.table({"age": [31, 34, 38, 45, 46, 49], "ill": ["a", "b", "a", "b", "a", "b"]})
     ages = dv.tables.Hierarchy.ladder(5, 10)
@@ -425,7 +425,7 @@ def test_a_receipt_with_a_number_that_does_not_follow_is_refused(name: str, valu
     dv.statement(path)
     receipt[name] = value
     receipt.pop("checksum")
-    path.write_text(json.dumps(receipt | {"checksum": papers._checksum(receipt)}))
+    path.write_text(json.dumps(receipt | {"checksum": signature.checksum(receipt)}))
     with pytest.raises(dv.InputFileError, match=r"edited|something else|malformed"):
         dv.statement(path)
 

@@ -9,18 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from divulge import exact
-from divulge.adversaries.rules import (
-    AlphaLoss,
-    Diagonal,
-    Guesswork,
-    Mean,
-    Median,
-    Power,
-    Rule,
-    Table,
-    Tries,
-    ZeroOne,
-)
+from divulge.adversaries.rules import AlphaLoss, Diagonal, Guesswork, Mean, Median, Power, Rule, Table, Tries, ZeroOne
 from divulge.errors import DivulgeError, number_of
 from divulge.model import labels as _labels
 from divulge.model.accepted import LabelsLike, PriorLike

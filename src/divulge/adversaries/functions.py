@@ -55,7 +55,7 @@ class RandomizedFunction:
         [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
         """
         misses = entries(misses, "misses", 1, lambda index: f"entry {index[0]}")
-        if k not in range(1, MOST_ENTRIES + 1):
+        if not (hasattr(k, "__int__") and 1 <= k <= MOST_ENTRIES and k == int(k)):
             raise DivulgeError.of("k", f"be a whole number from 1 to {MOST_ENTRIES}", "it", repr(k))
         k = int(k)
         if not len(misses) * (k + 1) <= MOST_ENTRIES:

@@ -21,6 +21,7 @@ from divulge.model.shown import printable, printable_json, printable_lines, prom
 from divulge.units import Unit
 
 UnitOption = Annotated[Unit, typer.Option("--unit", help="Unit of everything logarithmic.")]
+ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Of all bounds together.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object; infinity is the string inf.")]
 EngineOption = Annotated[
     Literal["local", "spark"], typer.Option("--engine", help="Work on this machine in a stream, or with Spark.")
@@ -77,6 +78,12 @@ def _holds_unicode(stream: Any) -> bool:
 def say(message: str) -> None:
     """Print lines for people on standard output; labels come from data, so control characters are written out."""
     print(printable_lines(message))
+
+
+def say_claim(told: Mapping[str, Any], otherwise: str = "not refuted") -> None:
+    """Print what was claimed, and whether what was seen refutes it."""
+    claim = ", ".join(f"{name} {v:.12g}" for name, v in told["claim"].items() if name != "kind")
+    say(f"claim {told['claim']['kind']} ({claim}): {'VIOLATED' if told['violated'] else otherwise}")
 
 
 def note(message: str) -> None:

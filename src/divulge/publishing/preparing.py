@@ -25,13 +25,7 @@ from divulge.publishing.notes import Note
 from divulge.publishing.published import promise
 from divulge.publishing.queries import Plan, Query, plan_of
 from divulge.publishing.remarks import notes_of
-from divulge.publishing.statistics import (
-    AUTO,
-    Count,
-    Numeric,
-    Reach,
-    Statistic,
-)
+from divulge.publishing.statistics import AUTO, Count, Numeric, Reach, Statistic
 from divulge.publishing.task import Task
 from divulge.releasing.engine import Progress
 

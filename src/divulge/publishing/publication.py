@@ -3,13 +3,11 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from divulge import stopping
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.shown import printable_json
@@ -25,14 +23,8 @@ from divulge.publishing.published import LEADING, NO_INFORMATION, NUMBERS, TRAIL
 from divulge.publishing.queries import Plan
 from divulge.publishing.remarks import surprises
 from divulge.publishing.request import Publish
-from divulge.publishing.statistics import (
-    Count,
-    People,
-    Proportion,
-    Quantiles,
-)
-from divulge.releasing.output import sinks
-from divulge.releasing.output.places import Places, publish_together
+from divulge.publishing.statistics import Count, People, Proportion, Quantiles
+from divulge.releasing.output.places import Places
 
 Warn = Callable[[str], object]
 """What tells the keeper something."""
@@ -76,25 +68,12 @@ def carried_out(
         entry.publishing()
         entry.published(done)
         return done
-    with ExitStack() as stack:
-        temporary = stack.enter_context(sinks.staged(outputs.table))
-        writer = sinks.writer_for(outputs.table)(temporary, done.table.schema)
-        try:
-            for batch in done.table.to_batches():
-                writer.write(batch)
-        finally:
-            writer.close()
-        done = replace(done, digest=sinks.digest(temporary))
-        contents = {"receipt.json": done.to_json(), "keeper.json": _kept(done, request), **papers(done)}
-        staged = {
-            outputs.paper(name): stack.enter_context(outputs.written(name, content))
-            for name, content in contents.items()
-        }
-        with stopping.held():
-            entry.publishing()
-            publish_together({**staged, outputs.table: temporary}, request.force)
-            entry.published(done)
-    return done
+
+    def told(digest: str) -> tuple[Published, Mapping[str, bytes]]:
+        known = replace(done, digest=digest)
+        return known, {"receipt.json": known.to_json(), "keeper.json": _kept(known, request), **papers(known)}
+
+    return outputs.publish(done.table, told, entry, force=request.force)
 
 
 def _numbers(made: Ready, warn: Warn = lambda sentence: None) -> tuple[Any, int | None, dict[str, Any]]:

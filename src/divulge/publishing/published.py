@@ -1,6 +1,5 @@
 """What publishing gives: the table, and receipts of it that name no exact number of the source."""
 
-import hashlib
 import json
 import math
 import os
@@ -20,7 +19,7 @@ from divulge.model.record import Record
 from divulge.model.shown import Shown, printable_json, promised, reached
 from divulge.publishing.consistency import refuse_contradictions
 from divulge.publishing.notes import Note
-from divulge.releasing.output.signature import PART
+from divulge.releasing.output.signature import PART, checksum
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.levels import readable
@@ -218,7 +217,7 @@ class Published(Record, Shown):
         True
         """
         body = {"format": FORMAT, **self._about()}
-        body["checksum"] = _checksum(body)
+        body["checksum"] = checksum(body)
         return (printable_json(json.dumps(body, indent=1, ensure_ascii=False)) + "\n").encode()
 
     @classmethod
@@ -248,7 +247,7 @@ class Published(Record, Shown):
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputFileError(f"{name}: must be a receipt of statistics ({FORMAT}); it is something else.")
         found = {part: value for part, value in found.items() if part != PART}
-        if found.pop("checksum", None) != _checksum(found):
+        if found.pop("checksum", None) != checksum(found):
             raise InputFileError(f"{name}: must be as it was written; its checksum does not fit: it has been edited.")
         if not fits(found, RECEIPT):
             raise InputFileError(f"{name}: must be a complete receipt; a part is missing or malformed.")
@@ -359,7 +358,3 @@ def _finite(value: float) -> Any:
 
 def _back(value: Any) -> Any:
     return {k: float(v) for k, v in value.items()} if isinstance(value, Mapping) else float(value)
-
-
-def _checksum(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

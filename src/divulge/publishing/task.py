@@ -11,17 +11,7 @@ from divulge.publishing.counting.categories import record_prior
 from divulge.publishing.noising.leakage import RecordPrior
 from divulge.publishing.queries import Neighbors, Unit
 from divulge.publishing.request import Publish
-from divulge.publishing.statistics import (
-    AUTO,
-    Cut,
-    Numbers,
-    Numeric,
-    People,
-    Reach,
-    Statistic,
-    as_fills,
-    as_reaches,
-)
+from divulge.publishing.statistics import AUTO, Cut, Numbers, Numeric, People, Reach, Statistic, as_fills, as_reaches
 from divulge.releasing.planning.listed import read_values
 
 

@@ -29,15 +29,7 @@ from divulge.releasing.output import sinks
 from divulge.releasing.output.archive import archived, require_archive
 from divulge.releasing.output.bar import telling
 from divulge.releasing.output.places import PAPERS, RECEIPT, Places, publish_together
-from divulge.releasing.persons import (
-    People,
-    Protection,
-    chosen_for,
-    most_of,
-    on_spark,
-    protection,
-    refuse_two_answers,
-)
+from divulge.releasing.persons import People, Protection, chosen_for, most_of, on_spark, protection, refuse_two_answers
 from divulge.releasing.planning.choosing import Chosen, stand_in, with_counts
 from divulge.releasing.planning.following import followed
 from divulge.releasing.planning.listed import Answers

@@ -1,21 +1,18 @@
 """A coarsened table with its papers: codebook, statement and receipt for everybody, the certificate for the keeper."""
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from divulge import __version__, stopping
+from divulge import __version__
 from divulge.errors import DivulgeError, InputFileError
 from divulge.files.forms import fits, whole
 from divulge.files.hierarchies import Hierarchy
 from divulge.files.tables.source import Source
 from divulge.model.shown import printable_json
-from divulge.releasing.output import sinks
-from divulge.releasing.output.places import PAPERS, RECEIPT, Places, publish_together
-from divulge.releasing.output.signature import PART
+from divulge.releasing.output.places import PAPERS, RECEIPT, Places
+from divulge.releasing.output.signature import PART, checksum
 from divulge.releasing.records.levels import contradiction, readable
 from divulge.tables.columns import FEW
 from divulge.tables.generalization import FORMAT, Generalization
@@ -49,7 +46,7 @@ def read_receipt(document: Any, place: str) -> dict[str, Any]:
     found = {name: value for name, value in document.items() if name != PART} if isinstance(document, dict) else {}
     if not fits(found, _RECEIPT):
         raise InputFileError(f"{place}: must be the receipt of a coarsened table; it is something else.")
-    if found.pop("checksum", None) != _checksum(found):
+    if found.pop("checksum", None) != checksum(found):
         raise InputFileError(f"{place}: must be as it was written; its checksum does not fit: it has been edited.")
     try:
         _refuse_contradictions(found)
@@ -88,10 +85,6 @@ def _refuse_contradictions(found: Mapping[str, Any]) -> None:
               *of_people(each, people), *before(found.get("others", 0)))  # fmt: skip
     if not set(wanted) <= set(found["notes"]):
         raise DivulgeError("must say in its notes what its numbers say; one is missing, or says something else.")
-
-
-def _checksum(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def codebook(found: Generalization) -> dict[str, Any]:
@@ -153,32 +146,22 @@ def published(
         entry.publishing()
         entry.published(found.assessment)
         return found
-    with ExitStack() as stack:
-        temporary = stack.enter_context(sinks.staged(outputs.table))
-        writer = sinks.writer_for(outputs.table)(temporary, found.rows.schema)
-        try:
-            for batch in found.rows.to_batches():
-                writer.write(batch)
-        finally:
-            writer.close()
-        made = {"version": __version__, "digest": sinks.digest(temporary)}
-        told = found.receipt | made
+
+    def told(digest: str) -> tuple[Any, Mapping[str, bytes]]:
+        made = {"version": __version__, "digest": digest}
+        receipt = found.receipt | made
         contents = {
             "codebook.json": _json(codebook(found)),
-            RECEIPT: _json(told | {"checksum": _checksum(told)}),
+            RECEIPT: _json(receipt | {"checksum": checksum(receipt)}),
             "keeper.json": _json(found.to_dict() | made | {"request": request.to_dict(strict=False)}),
             **papers(found),
         }
-        staged = {
-            outputs.paper(name): stack.enter_context(outputs.written(name, content))
-            for name, content in contents.items()
-        }
-        with stopping.held():
-            entry.publishing()
-            publish_together({**staged, outputs.table: temporary}, request.force)
-            entry.published(found.assessment)
-    where = {name: outputs.paper(name) for name in PAPERS if outputs.paper(name) in staged}
-    return replace(found, papers={"table": outputs.table, **where})
+        where.update({name: outputs.paper(name) for name in PAPERS if name in contents})
+        return found.assessment, contents
+
+    where = {"table": outputs.table}
+    outputs.publish(found.rows, told, entry, force=request.force)
+    return replace(found, papers=where)
 
 
 def _json(found: Any) -> bytes:

@@ -138,6 +138,14 @@ def _ready(pages: Any, request: Any) -> Session:
     return session
 
 
+def aimed(pages: Any, request: Any) -> Session:
+    """Return the session of one who has said what must not happen; others are asked for it."""
+    session = pages.session(request)
+    if "aim" not in session.choices:
+        raise Refused(409, "Say first what must not happen.")
+    return session
+
+
 def show(pages: Any, request: Any) -> Any:
     """The page with its sliders."""
     session = _ready(pages, request)

@@ -82,16 +82,9 @@ def said(wanted: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     return {prior: (words, ENOUGH[prior] if prior in believed else ALWAYS) for prior, words in PRIORS.items()}
 
 
-def _ready(pages: Any, request: Any) -> Session:
-    session = pages.session(request)
-    if "aim" not in session.choices:
-        raise Refused(409, "Say first what must not happen.")
-    return session
-
-
 def show(pages: Any, request: Any) -> Any:
     """The page."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     return pages.page(
         "how.html",
         session,
@@ -105,7 +98,7 @@ def show(pages: Any, request: Any) -> Any:
 
 def ways(pages: Any, request: Any) -> Any:
     """The ways side by side: each is looked at by itself, the quickest first, and shown as soon as it is done."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     wanted = session.choices["aim"]
     path = session.choices["data"]["path"]
     jobs = {
@@ -157,7 +150,7 @@ def equal(found: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 def cost(pages: Any, request: Any) -> Any:
     """How far off estimates are at each level of protection."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     job, levels = _costs(session)
 
     def pictured(found: Any) -> dict[str, Any]:
@@ -191,7 +184,7 @@ def _points(levels: Sequence[float], found: Sequence[dict[str, Any]]) -> list[di
 
 async def take_level(pages: Any, request: Any) -> Any:
     """Take another level of protection: one of the picture, or the strongest that is accurate enough."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     async with request.form() as form:
         after = form.get("after")
         if form.get("off"):
@@ -211,7 +204,7 @@ async def take_level(pages: Any, request: Any) -> Any:
 
 async def take(pages: Any, request: Any) -> Any:
     """Remember the way."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     async with request.form() as form:
         way, prior = str(form.get("way", "")), str(form.get("prior", "uniform"))
         if way not in WAYS or prior not in PRIORS:

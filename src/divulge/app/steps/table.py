@@ -119,16 +119,9 @@ def named(one: Mapping[str, Any], by: Any, language: str = "en") -> str:
     return f"{say(name)}{which}{at}{within}" + (say(", by {1}", say(" and ").join(groups)) if groups else "")
 
 
-def _ready(pages: Any, request: Any) -> Session:
-    session = pages.session(request)
-    if "aim" not in session.choices:
-        raise Refused(409, "Say first what must not happen.")
-    return session
-
-
 def show(pages: Any, request: Any) -> Any:
     """The page."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     columns = session.choices["data"]["columns"]
     asked = current(session)
     return pages.page(
@@ -142,7 +135,7 @@ def show(pages: Any, request: Any) -> Any:
 
 async def take_statistic(pages: Any, request: Any) -> Any:
     """Add a statistic to those that are asked for."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     async with request.form(max_fields=MOST_FIELDS) as form:
         one = _read(form, {column["name"]: column for column in session.choices["data"]["columns"]})
     asked = current(session)
@@ -219,7 +212,7 @@ def _require_alike(one: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) 
 
 async def take_removal(pages: Any, request: Any) -> Any:
     """Take a statistic away."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     async with request.form(max_fields=MOST_FIELDS) as form:
         place = str(form.get("place", ""))
     asked = current(session)
@@ -229,7 +222,7 @@ async def take_removal(pages: Any, request: Any) -> Any:
 
 async def take_values(pages: Any, request: Any) -> Any:
     """Take the values that group from a file, or those that occur."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     async with request.form(max_files=1, max_fields=4) as form:
         file = form.get("file")
         current(session)["values"] = str(await kept(session, file)) if getattr(file, "filename", "") else None
@@ -238,7 +231,7 @@ async def take_values(pages: Any, request: Any) -> Any:
 
 async def take(pages: Any, request: Any) -> Any:
     """Remember the options, and go on to the preview."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     asked = current(session)
     known = {column["name"] for column in session.choices["data"]["columns"]}
     async with request.form(max_fields=MOST_FIELDS) as form:
@@ -291,7 +284,7 @@ def _costs(session: Session) -> tuple[Any, list[float]]:
 
 def cost(pages: Any, request: Any) -> Any:
     """How far off the statistics are at each level of protection."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     if not current(session)["statistics"]:
         raise Refused(409, "Ask for one statistic at least.")
     job, levels = _costs(session)
@@ -310,7 +303,7 @@ def cost(pages: Any, request: Any) -> Any:
 
 async def take_level(pages: Any, request: Any) -> Any:
     """Take another level of protection: one of the picture, or the strongest that is accurate enough."""
-    session = _ready(pages, request)
+    session = aim.aimed(pages, request)
     async with request.form(max_fields=MOST_FIELDS) as form:
         after = form.get("after")
         if form.get("off"):

@@ -6,6 +6,7 @@ import typer
 
 from divulge.cli.common import (
     TABLE_HELP,
+    ConfidenceOption,
     EngineOption,
     JsonOption,
     UnitOption,
@@ -15,6 +16,7 @@ from divulge.cli.common import (
     number,
     print_table,
     say,
+    say_claim,
     tell_of_itself,
     upper,
 )
@@ -45,7 +47,7 @@ def command(
     null_as: Annotated[
         str | None, typer.Option("--null-as", metavar="LABEL", help="The label for a missing value.")
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.95,
+    confidence: ConfidenceOption = 0.95,
     engine: EngineOption = "local",
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
@@ -95,10 +97,8 @@ def _print(told: dict[str, Any]) -> None:
             cell = printable(f"{fit['secret']!s} -> {fit['outcome']!s}")
             say(f"  {cell}: {number_of(fit['observed'], 'row')}, {number(fit['expected'], 6)} expected")
     if told["claim"] is not None:
-        claim = ", ".join(f"{name} {v:.12g}" for name, v in told["claim"].items() if name != "kind")
         kept = "not refuted" if told["mechanism"] is None else "kept by the mechanism (decided exactly)"
-        verdict = "VIOLATED" if told["violated"] else kept
-        say(f"claim {told['claim']['kind']} ({claim}): {verdict}")
+        say_claim(told, kept)
         if told["power"] is not None and told["mechanism"] is None:
             say(f"  {told['power']} [{told['unit']}]")
     if told["witness"] is not None:

@@ -4,7 +4,18 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import TABLE_HELP, JsonOption, UnitOption, emit, lower, note, number, say
+from divulge.cli.common import (
+    TABLE_HELP,
+    ConfidenceOption,
+    JsonOption,
+    UnitOption,
+    emit,
+    lower,
+    note,
+    number,
+    say,
+    say_claim,
+)
 from divulge.errors import number_of
 from divulge.model.shown import percent
 
@@ -25,7 +36,7 @@ def command(
     claim: Annotated[
         str | None, typer.Option("--claim", metavar="GUARANTEE", help="What is claimed: lift=1.2 or pml=0.1.")
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.95,
+    confidence: ConfidenceOption = 0.95,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -44,8 +55,7 @@ def command(
     else:
         say_guesses(told)
         if told["claim"] is not None:
-            claim = ", ".join(f"{name} {v:.12g}" for name, v in told["claim"].items() if name != "kind")
-            say(f"claim {told['claim']['kind']} ({claim}): {'VIOLATED' if told['violated'] else 'not refuted'}")
+            say_claim(told)
             if not told["violated"]:
                 note("note: a claim that is not refuted is not confirmed: a better attack may refute it")
     if found.violated:

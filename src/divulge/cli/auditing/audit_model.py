@@ -8,6 +8,7 @@ import typer
 
 from divulge.cli.common import (
     TABLE_HELP,
+    ConfidenceOption,
     ForceOption,
     JsonOption,
     UnitOption,
@@ -17,9 +18,17 @@ from divulge.cli.common import (
     note,
     number,
     say,
+    say_claim,
 )
 from divulge.errors import DivulgeError, number_of
 from divulge.model.shown import percent
+
+ClaimOption = Annotated[
+    str | None, typer.Option("--claim", metavar="GUARANTEE", help="What is claimed, such as dp=1 or adp=1:1e-5.")
+]
+BaseRateOption = Annotated[
+    float | None, typer.Option("--base-rate", help="The share of members among those who are looked at.")
+]
 
 
 def command(
@@ -27,18 +36,14 @@ def command(
     score: Annotated[str, typer.Option("--score", metavar="COL", help="Numbers that tell members from others.")],
     member: Annotated[str, typer.Option("--member", metavar="COL", help="Who is in the data: 1 and 0, yes and no.")],
     low: Annotated[bool, typer.Option("--low", help="Low scores speak for members, as a loss does.")] = False,
-    claim: Annotated[
-        str | None, typer.Option("--claim", metavar="GUARANTEE", help="What is claimed, such as dp=1 or adp=1:1e-5.")
-    ] = None,
-    base_rate: Annotated[
-        float | None, typer.Option("--base-rate", help="The share of members among those who are looked at.")
-    ] = None,
+    claim: ClaimOption = None,
+    base_rate: BaseRateOption = None,
     method: Annotated[
         Literal["rates", "one-run", "f-dp", "anytime"], typer.Option("--method", help="How guesses are judged.")
     ] = "rates",
     one_run: Annotated[bool, typer.Option("--one-run", help="The same as --method one-run.")] = False,
     delta: Annotated[float, typer.Option("--delta", help="Of epsilon; that of an adp claim is used.")] = 0.0,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.95,
+    confidence: ConfidenceOption = 0.95,
     cut: Annotated[
         float | None, typer.Option("--cut", help="A threshold, or number of guesses, that was fixed beforehand.")
     ] = None,
@@ -108,8 +113,7 @@ def _print(told: dict[str, Any], side: str) -> None:
             f"{lower(told['pml'])} [{told['unit']}]"
         )
     if told["claim"] is not None:
-        claim = ", ".join(f"{name} {v:.12g}" for name, v in told["claim"].items() if name != "kind")
-        say(f"claim {told['claim']['kind']} ({claim}): {'VIOLATED' if told['violated'] else 'not refuted'}")
+        say_claim(told)
     w = told["witness"]
     if w is not None and "guesses" in w:
         say(f"  {w['right']:,} of {number_of(w['guesses'], 'guess')} are right")

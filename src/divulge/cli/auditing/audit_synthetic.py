@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.auditing.audit_attribute import say_guesses
-from divulge.cli.common import TABLE_HELP, JsonOption, UnitOption, emit, lower, note, say
+from divulge.cli.auditing.audit_model import BaseRateOption, ClaimOption
+from divulge.cli.common import TABLE_HELP, ConfidenceOption, JsonOption, UnitOption, emit, lower, note, say, say_claim
 from divulge.cli.names import names_between_commas
 from divulge.errors import number_of
 from divulge.model.shown import percent
@@ -25,13 +26,9 @@ def command(
             "--linked", metavar="C,D", help="Columns of another table, whose rows they want to link to these."
         ),
     ] = None,
-    claim: Annotated[
-        str | None, typer.Option("--claim", metavar="GUARANTEE", help="What is claimed, such as dp=1 or adp=1:1e-5.")
-    ] = None,
-    base_rate: Annotated[
-        float | None, typer.Option("--base-rate", help="The share of members among those who are looked at.")
-    ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.95,
+    claim: ClaimOption = None,
+    base_rate: BaseRateOption = None,
+    confidence: ConfidenceOption = 0.95,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -79,7 +76,6 @@ def _print(told: dict[str, Any], confidence: float) -> None:
         say(f"  {part['words']}")
     first = told["membership"]
     if first["claim"] is not None:
-        claim = ", ".join(f"{name} {v:.12g}" for name, v in first["claim"].items() if name != "kind")
-        say(f"claim {first['claim']['kind']} ({claim}): {'VIOLATED' if told['violated'] else 'not refuted'}")
+        say_claim(first | {"violated": told["violated"]})
     for line in first["notes"]:
         note(f"note: {line}")

@@ -11,13 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.publishing.noising.composed import adp_epsilon
 from divulge.publishing.noising.families import FAMILIES, Laplace, Noise, above, family_named
-from divulge.publishing.noising.leakage import (
-    RecordPrior,
-    concentration,
-    largest_loss,
-    leakages,
-    leakages_of_records,
-)
+from divulge.publishing.noising.leakage import RecordPrior, concentration, largest_loss, leakages, leakages_of_records
 from divulge.publishing.queries import Query, Unit
 from divulge.roots import turn
 

@@ -2,8 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,32 @@ class Places:
     def written(self, name: str, content: bytes) -> AbstractContextManager[Path]:
         """Give a temporary file with the content of a paper."""
         return written(self.paper(name), name, self.signed(name, content))
+
+    def publish(
+        self, table: Any, tell: Callable[[str], tuple[Any, Mapping[str, bytes]]], entry: Any, *, force: bool
+    ) -> Any:
+        """Write a table and its papers, all together or none, mark the entry of the ledger, and return what it records.
+
+        `tell` makes of the digest of the table what the entry records, and the papers: {name: content}.
+        """
+        assert self.table is not None
+        with ExitStack() as stack:
+            temporary = stack.enter_context(sinks.staged(self.table))
+            writer = sinks.writer_for(self.table)(temporary, table.schema)
+            try:
+                for batch in table.to_batches():
+                    writer.write(batch)
+            finally:
+                writer.close()
+            done, papers = tell(sinks.digest(temporary))
+            staged = {
+                self.paper(name): stack.enter_context(self.written(name, content)) for name, content in papers.items()
+            }
+            with stopping.held():
+                entry.publishing()
+                publish_together({**staged, self.table: temporary}, force)
+                entry.published(done)
+        return done
 
 
 @contextmanager

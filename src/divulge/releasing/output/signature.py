@@ -148,6 +148,11 @@ def _fingerprint(public: Any) -> str:
     return hashlib.sha256(public.public_bytes(load.Encoding.Raw, load.PublicFormat.Raw)).hexdigest()
 
 
+def checksum(body: Mapping[str, Any]) -> str:
+    """Return the checksum of a paper that is written as one part, which finds accidents."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
 def _canonical(document: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
