@@ -69,11 +69,11 @@ def carried_out(
         entry.published(done)
         return done
 
-    def told(digest: str) -> tuple[Published, Mapping[str, bytes]]:
+    def recorded(digest: str) -> tuple[Published, Mapping[str, bytes]]:
         known = replace(done, digest=digest)
         return known, {"receipt.json": known.to_json(), "keeper.json": _kept(known, request), **papers(known)}
 
-    return outputs.publish(done.table, told, entry, force=request.force)
+    return outputs.publish(done.table, recorded, entry, force=request.force)
 
 
 def _numbers(made: Ready, warn: Warn = lambda sentence: None) -> tuple[Any, int | None, dict[str, Any]]:

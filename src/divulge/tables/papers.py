@@ -147,7 +147,7 @@ def published(
         entry.published(found.assessment)
         return found
 
-    def told(digest: str) -> tuple[Any, Mapping[str, bytes]]:
+    def recorded(digest: str) -> tuple[Any, Mapping[str, bytes]]:
         made = {"version": __version__, "digest": digest}
         receipt = found.receipt | made
         contents = {
@@ -160,7 +160,7 @@ def published(
         return found.assessment, contents
 
     where = {"table": outputs.table}
-    outputs.publish(found.rows, told, entry, force=request.force)
+    outputs.publish(found.rows, recorded, entry, force=request.force)
     return replace(found, papers=where)
 
 
