@@ -71,18 +71,21 @@ def _pivot(tableau: np.ndarray, basis: list[int], leaving: int, entering: int) -
     basis[leaving] = entering
 
 
-def refined(matrix: np.ndarray, target: np.ndarray, cost: np.ndarray) -> np.ndarray | None:
+def refined(
+    matrix: np.ndarray, target: np.ndarray, cost: np.ndarray, as_read: tuple[np.ndarray, Any] | None = None
+) -> np.ndarray | None:
     """Return z >= 0 with matrix z = target and least cost z, in fractions, up to about 1e-28; None when there is none.
 
     HiGHS solves to about 1e-9. What is left over, scaled up, is a program of the same kind, whose solution is added.
-    Where the numbers leave no z at all but for rounding, the first answer stays.
+    Where the numbers leave no z at all but for rounding, the first answer stays. `as_read` is the matrix in doubles and
+    in python-flint's fractions, where several programs share it.
 
     References
     ----------
     Gleixner, Steffy, Wolter, "Iterative refinement for linear programming", 2016.
     """
     linprog = require("scipy.optimize", "science").linprog
-    floats, balls = exact.as_floats(matrix), exact.fmpq_mat(matrix)
+    floats, balls = as_read or (exact.as_floats(matrix), exact.fmpq_mat(matrix))
     z, y = (exact.as_fractions(np.zeros(size, dtype=int)) for size in (len(cost), len(target)))
     left, prices, primal, dual = target, cost, 1, 1
     found = False

@@ -267,3 +267,12 @@ def test_a_text_lists_the_only_column_that_groups(tmp_path: Path) -> None:
     for several in ([dv.Count("faith"), dv.Count("age")], dv.Mean("age", (0, 90))):
         with pytest.raises(dv.DivulgeError, match=r"faiths\.txt: must say of which column its answers are"):
             dv.publish(two, several, guarantee="dp=1", values=tmp_path / "faiths.txt")
+
+
+def test_answers_in_place_of_a_file_and_names_with_commas_are_told_how_they_are_given(tmp_path: Path) -> None:
+    table = tmp_path / "k.csv"
+    table.write_text('"Ort, Land",x\nA,1\nB,2\n')
+    with pytest.raises(dv.DivulgeError, match=r"`values` must be a file .* JSON, such as"):
+        dv.release(table, column="x", values="x=1", guarantee="ldp=1", ledger=None)
+    with pytest.raises(dv.DivulgeError, match=r'no column .Ort.\. A name with a comma .* "Ort, Land"'):
+        dv.publish(table, [dv.Count("Ort", "Land")], guarantee="dp=1", per_row=True, ledger=None, values_from_data=True)

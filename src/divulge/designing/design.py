@@ -481,7 +481,7 @@ class _Request:
     ) -> Design:
         limits, names = limits_of(promised), None
         if isinstance(goal, SubConvex):
-            found, worst, value = informative(priors, limits, goal, self.outcomes, self.bits)
+            found, worst, value = informative(priors, limits, goal, self.outcomes, self.bits, effort)
         else:
             scores, names = goal.table(priors.secrets, self.outcomes)
             scores = np.where(self._allowed(priors.secrets, names), scores, -math.inf)

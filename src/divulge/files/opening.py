@@ -313,7 +313,14 @@ def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
             several = [part.strip() for part in column.split(",")]
             if absent and len(several) > 1 and set(several) <= set(names):
                 meant = " Several are named one by one, --column A --column B, in Python as a list."
+            if absent and (longer := next((name for name in names if column in _between_commas(name)), None)):
+                meant = f' A name with a comma is typed in double quotation marks, "{longer}", within single ones.'
             raise DivulgeError(f"has {found} {column!r}.{meant} Hint: its columns are {shown or 'none'}.")
+
+
+def _between_commas(name: str) -> list[str]:
+    """Return the parts of a name that has a comma; none of another one."""
+    return [part.strip() for part in name.split(",")] if "," in name else []
 
 
 def _names_a_column(name: str) -> bool:

@@ -403,7 +403,7 @@ class Polytope(PriorSet):
         cost = cost / (max(cost.tolist()) or 1)
         rows, target = self._program
         costs = np.concatenate([cost, exact.as_fractions([0] * (len(target) - 1))])
-        found = cheapest(rows, target, costs)[0] if sharp else refined(rows, target, costs)
+        found = cheapest(rows, target, costs)[0] if sharp else refined(rows, target, costs, self._as_read)
         if found is None:
             raise DivulgeError.of(
                 "matrix", "leave at least one prior", "the set", "empty", "check the signs of A P <= b."
@@ -418,6 +418,12 @@ class Polytope(PriorSet):
         rows = np.hstack([exact.as_fractions(self.matrix), exact.as_fractions(np.eye(k, dtype=int))])
         signs = np.where(self.bounds < 0, -1, 1)
         return np.vstack([rows * signs[:, None], last]), exact.as_fractions([*(self.bounds * signs).tolist(), 1])
+
+    @cached_property
+    def _as_read(self) -> tuple[np.ndarray, Any]:
+        """The matrix of `_program` in doubles and in python-flint's fractions."""
+        rows, _ = self._program
+        return exact.as_floats(rows), exact.fmpq_mat(rows)
 
     def possible(self) -> np.ndarray:
         """Return which secrets some prior of the polytope allows, beyond what rounding allows of a float one.

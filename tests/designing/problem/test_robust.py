@@ -15,7 +15,7 @@ from support import THOROUGH, few
 import divulge as dv
 from divulge.designing.linear import score_program
 from divulge.designing.polytope.limits import limits_of
-from divulge.measures import L1Ball, LowerBounded
+from divulge.measures import L1Ball, LowerBounded, Polytope
 
 SIZE = 4
 BALL = dv.measures.L1Ball(["1/2", "1/4", "1/8", "1/8"], "1/10")
@@ -221,3 +221,20 @@ def test_any_dual_bounds_what_keeps_the_limits_under_every_corner(seed: int) -> 
             if (channel.max(axis=0) <= limits.high * q).all() and (channel.min(axis=0) >= limits.low * q).all():
                 assert float((judge @ (channel * scoring.scores).sum(axis=1))[0]) <= bound + 1e-12
                 break
+
+
+@pytest.mark.parametrize("utility", ["hamming", "worst-hamming", "absolute-distance"])
+def test_once_the_time_is_up_a_channel_that_says_nothing_comes_back_with_its_gap(utility: str) -> None:
+    p = np.array([0.5, 0.3, 0.2])
+    box = Polytope(np.vstack([np.eye(3), -np.eye(3)]), np.concatenate([p * 1.2, -p * 0.8]))
+    for priors in (box, LowerBounded(3, 0.1), L1Ball(dv.Prior(p), 0.1)):
+        done = dv.design(priors, "pml=0.5", utility=utility)
+        late = dv.design(priors, "pml=0.5", utility=utility, time_limit=0)
+        sign = -1 if done.minimized else 1
+        assert late.method == "time-limit"
+        assert priors.pml(late.channel).max() == 0
+        assert sign * late.utility <= sign * done.utility * (1 + 1e-9) + 1e-9 <= sign * late.bound + 2e-9
+        with pytest.raises(dv.DivulgeError, match="`time_limit` must be long enough"):
+            dv.design(priors, "pml=0.5", utility="hamming", outcomes="values", time_limit=0)
+        with pytest.raises(dv.DivulgeError, match="`time_limit` must be long enough for the extreme columns"):
+            dv.design(priors, "pml=0.5", time_limit=0)

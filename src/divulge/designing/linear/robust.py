@@ -111,18 +111,20 @@ class RobustChecker(rounding.Checker):
 
     priors: PriorSet
     least_mean: Callable[[PriorSet, np.ndarray], Fraction]
+    effort: Effort
 
     @classmethod
-    def over(cls, priors: PriorSet, inside: np.ndarray, limits: Limits) -> "RobustChecker":
-        """Return the checker over a set, of which `inside` is one prior, and exact limits."""
+    def over(cls, priors: PriorSet, inside: np.ndarray, limits: Limits, effort: Effort) -> "RobustChecker":
+        """Return the checker over a set, of which `inside` is one prior, and exact limits; raises OutOfTime."""
         exactly, least_mean = LEAST_MEAN[type(priors)]
         base = rounding.Checker.of(inside, limits)
-        return cls(base.prior, base.limits, exactly(priors), least_mean)
+        return cls(base.prior, base.limits, exactly(priors), least_mean, effort)
 
     def keeps(self, columns: np.ndarray) -> np.ndarray:
         """Say for each column whether it keeps low, high and ratio under every prior; shape (M,)."""
         good = super().keeps(columns)
         for y in np.flatnonzero(good).tolist():
+            in_time(self.effort)
             column = columns[:, y].astype(object)
             top, bottom = max(column.tolist()), min(column.tolist())
             if self.limits.high != math.inf:
@@ -130,6 +132,17 @@ class RobustChecker(rounding.Checker):
             if self.limits.low > 0:
                 good[y] &= bottom >= self.limits.low * -self.least_mean(self.priors, -column)
         return good
+
+
+class OutOfTime(DivulgeError):
+    """The time is up before the guarantees were decided over a set of priors."""
+
+
+def in_time(effort: Effort) -> None:
+    """Raise OutOfTime once the time is up."""
+    if effort.left <= 0:
+        raise OutOfTime.of("time_limit", "be long enough to decide the guarantees for all priors of the set", "it",
+                           "over before")  # fmt: skip
 
 
 def robust(
@@ -146,13 +159,57 @@ def robust(
         raise DivulgeError.of("prior", f"be a prior or one of the sets {known}", "it", f"a {type(priors).__name__}")
     if not priors.possible().all():
         raise DivulgeError.of("prior", "be a set in which every secret is possible", "a secret", "impossible in it")
+    if named is not None:
+        return _robust(priors, limits, score, scores, names, bits, effort, method, named, leads, floors)
+    try:
+        return _robust(priors, limits, score, scores, names, bits, effort, method)
+    except OutOfTime:
+        if np.isneginf(scores).any():
+            raise
+        return _told_nothing(priors, score, scores, names, bits)
+
+
+def _told_nothing(
+    priors: PriorSet, score: Score, scores: np.ndarray, names: Labels, bits: int
+) -> tuple[CertifiedChannel, np.ndarray, float]:
+    """Return what `robust` returns, of the outcome that is best whatever the secret is; it keeps any guarantee.
+
+    No channel scores more than the best outcome of each secret does, under one prior of the set.
+    """
+    n = len(priors.secrets)
+    exactly, least_mean = LEAST_MEAN[type(priors)]
+    one = priors.least(np.zeros(n)).astype(np.float64)
+    best = int(np.argmax(scores.min(axis=0) if score.worst else one @ scores))
+    each, most = scores[:, best], scores.max(axis=1)
+    worst = priors.least(each).astype(np.float64)
+    value = float(each.min() if score.worst else least_mean(exactly(priors), exact.as_fractions(each)))
+    bound = float(most.min() if score.worst else one @ most) + 2.0**-44 * n * float(np.abs(scores).max())
+    integers = np.full((n, 1), 2**bits, dtype=np.int64)
+    found = CertifiedChannel(
+        integers, [names[best]], np.array([best]), score.sign * bound, "time-limit", score.sign * value
+    )
+    return found, worst, score.sign * value
+
+
+def _robust(
+    priors: PriorSet, limits: Limits, score: Score, scores: np.ndarray, names: Labels, bits: int, effort: Effort,
+    method: str | None, named: Callable[[rounding.Checker, np.ndarray, np.ndarray], np.ndarray] | None = None,
+    leads: np.ndarray | None = None, floors: np.ndarray | None = None,
+) -> tuple[CertifiedChannel, np.ndarray, float]:  # fmt: skip
+    """Return what `robust` does; raises OutOfTime.
+
+    A quarter of the time is left for the certification, which may take half as long again as was allowed.
+    """
+    effort, whole = effort.less(math.inf), effort
+    if whole.left < math.inf:
+        whole = replace(whole, deadline=whole.deadline + (whole.deadline - whole.started) / 2)
     scoring, method, solution = _converged(
-        priors, tightened_over(priors, limits), score, scores, effort, method, leads, floors
+        priors, tightened_over(priors, limits, whole), score, scores, effort, method, leads, floors
     )
     kept = np.arange(len(names)) if named else used_outcomes(solution.channel, scoring.reference)
     if np.isneginf(scoring.scores[:, kept]).any():
         raise DivulgeError.of("utility", "allow every outcome for a set of priors", "one", "forbidden for some secret")
-    checker = RobustChecker.over(priors, scoring.reference, limits)
+    checker = RobustChecker.over(priors, scoring.reference, limits, whole)
     if named is not None:
         integers = named(checker, scoring.reference, solution.channel)
     else:
@@ -172,10 +229,19 @@ def robust(
     return found, worst, score.sign * value
 
 
-def tightened_over(priors: PriorSet, limits: Limits) -> Limits:
+def of_each_secret(priors: PriorSet, effort: Effort, sign: float = 1.0) -> list[np.ndarray]:
+    """Return a prior of the set in which each secret is least likely, or likeliest with sign -1; raises OutOfTime."""
+    found: list[np.ndarray] = []
+    for row in np.eye(len(priors.secrets)):
+        in_time(effort)
+        found.append(np.asarray(priors.least(sign * row), dtype=np.float64))
+    return found
+
+
+def tightened_over(priors: PriorSet, limits: Limits, effort: Effort) -> Limits:
     """Return equal float limits without slack: of all priors of the set, the smallest probability leaves the most."""
     n = len(priors.secrets)
-    p_min = min(float(priors.least(row)[x]) for x, row in enumerate(np.eye(n)))
+    p_min = min(float(prior[x]) for x, prior in enumerate(of_each_secret(priors, effort)))
     return limits.floats().tightened(p_min, n) if p_min > 0 else limits.floats()
 
 
@@ -185,19 +251,21 @@ def _converged(
 ) -> tuple[Scoring, str, Solution]:  # fmt: skip
     """Return the last linear program and its solution; every bound holds, the last is the least."""
     n = len(priors.secrets)
-    corners = _distinct([priors.least(-row) for row in np.eye(n)])
+    corners = _distinct(of_each_secret(priors, effort, -1.0))
     judges = np.eye(n) if score.worst else corners
     guards, free = _guards(priors, corners)
     scoring = Scoring(unforbidden(scores, limits), limits, guards, judges, leads, floors, free)
     method = method if leads is None else "linear-program"
     for _ in range(_ROUNDS):
         name, solution = solution_of(scoring, effort, method)
-        worse = _worse_guards(priors, limits, solution.channel)
+        if effort.late():
+            return scoring, name, solution
+        worse = _worse_guards(priors, limits, solution.channel, effort)
         means = (solution.channel * scoring.finite).sum(axis=1)
         reached = float((scoring.judges @ means).min())
         hardest = priors.least(means).astype(np.float64)
         harder = [] if score.worst or hardest @ means >= reached - _NEAR * np.abs(means).max() else [hardest]
-        if not (worse or harder) or effort.late():
+        if not (worse or harder):
             return scoring, name, solution
         scoring = replace(
             scoring,
@@ -219,12 +287,14 @@ def _guards(priors: PriorSet, corners: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return corners, np.zeros(len(corners))
 
 
-def _worse_guards(priors: PriorSet, limits: Limits, channel: np.ndarray) -> list[np.ndarray]:
+def _worse_guards(priors: PriorSet, limits: Limits, channel: np.ndarray, effort: Effort) -> list[np.ndarray]:
     """Return the priors of the set under which a column exceeds the limits."""
     found: list[np.ndarray] = []
     for column in channel.T:
         if not column.max() > 1e-12:
             continue
+        if effort.left <= 0:  # those so far join; what they leave is decided on integers
+            break
         low, high = (priors.least(sign * column).astype(np.float64) for sign in (1.0, -1.0))
         if column.max() > limits.high * (low @ column) * (1 + _NEAR):
             found.append(low)

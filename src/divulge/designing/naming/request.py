@@ -9,7 +9,7 @@ import numpy as np
 from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.linear.certified import possible
-from divulge.designing.linear.robust import RobustChecker, robust, tightened_over
+from divulge.designing.linear.robust import RobustChecker, of_each_secret, robust, tightened_over
 from divulge.designing.linear.scores import Score
 from divulge.designing.naming.estimation import Estimation
 from divulge.designing.naming.integer_names import Rounder
@@ -86,8 +86,8 @@ class Asked:
 
     def _scores_over(self, priors: PriorSet, score: Score, effort: Effort) -> Design:
         """Return the design of scores under the worst prior of a set, by one linear program that its priors join."""
-        exact, over = limits_of(self.promised), _range(priors)
-        limits = tightened_over(priors, exact)
+        exact, over = limits_of(self.promised), _range(priors, effort)
+        limits = tightened_over(priors, exact, effort)
         naming = Naming.of(limits, over, self.names)
 
         def rounded(checker: Checker, reference: np.ndarray, channel: np.ndarray) -> np.ndarray:
@@ -107,10 +107,10 @@ class Asked:
 
     def _variance_over(self, priors: PriorSet, goal: Estimation, effort: Effort) -> Design:
         """Return the candidate with the least variance under its worst prior, bounded at one prior of the set."""
-        exact, over = limits_of(self.promised), _range(priors)
-        limits = tightened_over(priors, exact)
+        exact, over = limits_of(self.promised), _range(priors, effort)
+        limits = tightened_over(priors, exact, effort)
         naming = Naming.of(limits, over, self.names)
-        checker = RobustChecker.over(priors, over.inside, exact)
+        checker = RobustChecker.over(priors, over.inside, exact, effort)
         rounder = Rounder(checker, over.inside, naming, self.names, self.bits)
         inside = limits.tightened(float(over.inside.min()), len(over.least))
         task = Named(over.inside, over.inside, inside, naming, goal)
@@ -161,10 +161,10 @@ def _square(score: Score, secrets: Labels) -> np.ndarray:
     return scores
 
 
-def _range(priors: PriorSet) -> Range:
+def _range(priors: PriorSet, effort: Effort) -> Range:
     """Return the range of each probability over a set, rounded outward, and a prior inside that has them all."""
-    own, slack = np.eye(len(priors.secrets)), 2.0**-44
-    low, high = (np.array([np.asarray(priors.least(s * row), dtype=np.float64) for row in own]) for s in (1.0, -1.0))
+    slack = 2.0**-44
+    low, high = (np.array(of_each_secret(priors, effort, sign)) for sign in (1.0, -1.0))
     least, most = np.diag(low) * (1 - slack), np.minimum(np.diag(high) * (1 + slack), 1.0)
     return Range(np.maximum(least, 0.0), most, np.concatenate([low, high]).mean(axis=0))
 

@@ -1,7 +1,7 @@
 """The corners of a set of priors, and the extreme rays of a cone of columns."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, combinations
 from typing import Any
@@ -103,27 +103,39 @@ def _few(many: int, most: int, what: str) -> None:
         )  # fmt: skip
 
 
-def rays_of(limits: Limits, corners: np.ndarray) -> np.ndarray:
+def rays_of(limits: Limits, corners: np.ndarray, late: Callable[[], bool] = lambda: False) -> np.ndarray:
     """Return the extreme rays of the columns w >= 0 that keep limits under all corners, sums 1, shape (R, N).
 
-    Under a bound on the capacity those of each part of the cone where one secret has the largest entry.
+    Under a bound on the capacity those of each part of the cone where one secret has the largest entry. Refuses to go
+    on once it is `late`.
     """
     n = corners.shape[1]
     unit, priors = exact.as_fractions(np.eye(n, dtype=int)), corners
-    rows: list[np.ndarray] = []
-    if limits.high < math.inf:
-        rows.append((Fraction(limits.high) * priors[:, None, :] - unit).reshape(-1, n))
-    if limits.low > 0:
-        rows.append((unit - Fraction(limits.low) * priors[:, None, :]).reshape(-1, n))
-    if limits.ratio < math.inf:
-        rows.append((Fraction(limits.ratio) * unit[:, None, :] - unit).reshape(-1, n))
-    shared = [row for part in rows for row in part if (row < 0).any()]
+
+    def shared() -> Iterator[np.ndarray]:
+        """Yield one limit after the other: for many secrets the first few decide that there are too many rays."""
+        if limits.high < math.inf:
+            yield from (Fraction(limits.high) * prior - one for prior in priors for one in unit)
+        if limits.low > 0:
+            yield from (one - Fraction(limits.low) * prior for prior in priors for one in unit)
+        if limits.ratio < math.inf:
+            yield from (Fraction(limits.ratio) * one - other for one in unit for other in unit)
+
+    def each(largest: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+        for row in chain(largest, (row for row in shared() if (row < 0).any())):
+            if late():
+                raise DivulgeError.of(
+                    "time_limit", "be long enough for the extreme columns of a set", "it", "over before",
+                    "take a linear utility, such as hamming, or fewer secrets.",
+                )  # fmt: skip
+            yield row
+
     parts = [[]] if limits.capacity == math.inf else [[unit[x] - unit[z] for z in range(n) if z != x] for x in range(n)]
-    found = [extreme_rays([*largest, *shared], n) for largest in parts]
+    found = [extreme_rays(each(largest), n) for largest in parts]
     return np.unique(np.vstack(found), axis=0)
 
 
-def extreme_rays(rows: list[np.ndarray], n: int) -> np.ndarray:
+def extreme_rays(rows: Iterable[np.ndarray], n: int) -> np.ndarray:
     """Return the extreme rays, sums 1, of the cone of w >= 0 with row @ w >= 0 for each row of fractions, shape (R, n).
 
     The double description method in integers (Motzkin, Raiffa, Thompson, Thrall, 1953): each row cuts off rays, and

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from divulge.designing.effort import Effort
 from divulge.designing.linear.robust import RobustChecker
 from divulge.designing.polytope.limits import Limits, limits_of
 from divulge.designing.start import closed_forms
@@ -161,7 +162,7 @@ class _Task:
     def keeps(self, channel: IntegerChannel) -> bool:
         """Say whether the integers keep the guarantees, exactly."""
         if self.priors is not None:
-            return RobustChecker.over(self.priors, self.prior.floats, self.limits).keeps_all(channel.weights)
+            return RobustChecker.over(self.priors, self.prior.floats, self.limits, Effort()).keeps_all(channel.weights)
         found = channel.exact
         return all(g.holds_for(Joint(self.prior, found) if g.about == "joint" else found) for g in self.guarantees)
 

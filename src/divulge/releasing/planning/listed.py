@@ -220,6 +220,12 @@ def read_values(given: Any, only: str | None = None) -> dict[str, list[Hashable]
             "--guarantee adp=0.5:1e-6 --null-as missing -o list.csv` tells the answers that occur often, and "
             "--values list.codebook.json (values='list.codebook.json') takes them.",
         )  # fmt: skip
+    if "=" in str(given) and not Path(given).exists():
+        raise DivulgeError.of(
+            "values", "be a file with the answers of each column", "it", "no file",
+            f"write them as JSON, such as {_AN_OBJECT}, or as a table with a column of answers for each, and give the "
+            "name of that file.",
+        )  # fmt: skip
     if Path(given).suffix.lower() in OPENERS.keys() - LINES:
         return _of_table(given)
     with opened(given) as stream, naming(Path(given).name):
