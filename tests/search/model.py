@@ -89,6 +89,13 @@ def channels(rng: np.random.Generator) -> None:
             assert (w == 0) == (v == 0), "zeros stay zeros, and nothing else becomes one"
             assert abs(w - v * (1 << bits)) <= 1 + raised + Fraction(1, 1 << 50) * (1 << bits)
     assert found.rounded or all((v * (1 << bits)).denominator == 1 for row in d.rows for v in row)
+    units = int(rng.integers(1, 4))
+    moved, never = found.moved(units), (found.weights > 0).all(axis=0).tolist()
+    assert moved.weights.sum(axis=1).tolist() == [1 << bits] * n
+    for row, before in zip(moved.weights.tolist(), found.weights.tolist(), strict=True):
+        for w, v, more in zip(row, before, never, strict=True):
+            assert abs(w - units * more - v * (1 - Fraction(units * sum(never), 1 << bits))) <= 1 + Fraction(1, 1 << 20)
+            assert v > 0 or w == 0, "zeros stay zeros"
 
 
 @case("Joint")
