@@ -115,7 +115,7 @@ def made(measure: Callable[[Any], Any]) -> Maker:
         from divulge import kernels
 
         with contextlib.suppress(ImportError, AttributeError):  # sources of before may have another loop
-            for loop in (kernels.sum_of_joint_tops, kernels.information):
+            for loop in (kernels.sum_of_joint_tops, kernels.information, kernels.joint_tops):
                 kernels.compiled(loop)
         channel, prior = dv.Channel(stochastic(n, n)), dv.Prior(weights(n))
         return lambda: measure(dv.Joint(prior, channel))

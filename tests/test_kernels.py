@@ -89,7 +89,7 @@ def test_labels_are_those_of_the_first_rows(both: Any) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("columns", [1, 2, 7, 8, 9, 20, 127, 128, 129])
+@pytest.mark.parametrize("columns", [1, 2, 7, 8, 9, 20, 127, 128, 129, 700, 5000])
 def test_small_sums_are_the_same_compiled(columns: int, both: Any) -> None:
     """Sums are added in one order."""
     matrix = np.random.default_rng(columns).dirichlet(np.full(columns, 0.3), size=20)

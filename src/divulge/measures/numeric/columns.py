@@ -170,6 +170,12 @@ def largest_joint(matrix: Any, weights: np.ndarray) -> np.ndarray:
     if matrix.dtype == object:
         joint = matrix * weights[:, None]
         return _exact_end(joint, exact.as_floats(joint), 1.0)[0]
+    plain = all(one.dtype.char == "d" and one.flags.c_contiguous for one in (matrix, weights))
+    loop = kernels.fastest(kernels.joint_tops, matrix.size) if plain and matrix.size < THREADED else None
+    if loop:
+        top = np.zeros(matrix.shape[1])
+        loop(matrix, weights, top)
+        return top
     if is_small(matrix):
         return column_tops(matrix * weights[:, None])
 
