@@ -68,3 +68,8 @@ def test_one_pass_gives_what_each_measure_gives(monkeypatch: pytest.MonkeyPatch)
     assert again.outer == pytest.approx(prior.floats @ large(), rel=1e-13)
     assert found.mutual_information == pytest.approx(dv.mutual_information(again), rel=1e-13)
     assert found.capacity.lower <= dv.measures.capacity(again.channel).upper
+
+
+def test_a_prior_of_more_secrets_than_memory_holds_is_refused_before_it_is_written() -> None:
+    with pytest.raises(dv.DivulgeError, match=r"`secrets` must be at most 67,108,864 .* 2,147,483,648"):
+        dv.Prior.uniform(2**31)

@@ -24,6 +24,9 @@ from divulge.model.tables import (
     labelled_vector,
 )
 
+MOST_SECRETS = 1 << 26
+"""Of so many a prior in fractions takes a gigabyte: two arrays of references."""
+
 
 class Prior(Tabled):
     """A distribution of the secret, with a label for each value.
@@ -82,6 +85,11 @@ class Prior(Tabled):
             size = len(letters)
         if not size >= 1:
             raise DivulgeError.of("secrets", "name at least one secret", "their number", str(size))
+        if size > MOST_SECRETS:
+            raise DivulgeError.of(
+                "secrets", f"be at most {MOST_SECRETS:,} for a prior, which holds a number for each", "their number",
+                f"{size:,}", "the ldp of a protocol needs no prior.",
+            )  # fmt: skip
         return cls([Fraction(1, size)] * size, letters)
 
     @classmethod
