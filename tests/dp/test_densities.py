@@ -1,5 +1,6 @@
 """Pairs of densities: what lies between the points at which they are read is known from the distribution functions."""
 
+import itertools
 import math
 from typing import Any
 
@@ -11,7 +12,9 @@ from support import few
 
 import divulge as dv
 from divulge.dp import DistributionPair, GaussianMechanism, PoissonSampled, compose
+from divulge.dp.loss import cuts
 from divulge.guarantees import ADP
+from divulge.noise import accumulated
 
 
 def histograms(p: np.ndarray, q: np.ndarray, edges: np.ndarray) -> Any:
@@ -216,3 +219,19 @@ def test_samples_of_densities_are_composed() -> None:
     assert dv.dp.gaussian_dp(DistributionPair(stats.logistic(0), stats.logistic(1))).lower == pytest.approx(
         0.6239, 1e-3
     )
+
+
+def test_masses_of_neighboring_cells_integrate_each_density_once_on_either_side(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against mpmath; ends that two cells share are one end of one integral."""
+    edges = np.linspace(-1.0, 3.0, 9)
+    law, asked = stats.skewnorm(4.0), []
+    accumulated_ = accumulated._accumulated
+    monkeypatch.setattr(accumulated, "_accumulated", lambda *given: asked.append(len(given[2])) or accumulated_(*given))
+    found = cuts.Line(law, stats.norm()).differences(edges[:-1], edges[1:])[0][0]
+    assert sum(asked) == 2 * (len(edges) - 1)
+    assert len(asked) == 2
+    density = lambda x: 2 * mpmath.npdf(x) * mpmath.ncdf(4 * x)  # noqa: E731
+    truth = [float(mpmath.quad(density, [a, b])) for a, b in itertools.pairwise(edges.tolist())]
+    assert found == pytest.approx(truth, rel=1e-11, abs=1e-15)

@@ -85,8 +85,9 @@ class Line:
         found: list[tuple[np.ndarray, np.ndarray]] = []
         for law, median in zip((self.first, self.second), self._medians, strict=True):
             far = left > median
-            sf, cdf = sf_of(law), cdf_of(law)
-            near, away = np.where(far, sf(left), cdf(right)), np.where(far, sf(right), cdf(left))
+            near, away = np.empty(len(left)), np.empty(len(left))
+            for side, of, first, last in ((far, sf_of(law), left, right), (~far, cdf_of(law), right, left)):
+                near[side], away[side] = np.split(of(np.concatenate([first[side], last[side]])), 2)
             found.append((np.maximum(near - away, 0.0), near))
         return found
 
