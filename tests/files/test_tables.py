@@ -22,6 +22,7 @@ import pytest
 import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow.dataset import dataset, partitioning
 from support import few
 
 import divulge as dv
@@ -536,12 +537,53 @@ def test_names_of_columns_that_are_no_text_are_refused(tmp_path: Path) -> None:
         dv.open_table(path)
 
 
-def test_a_column_that_stands_in_names_of_folders_alone_is_told(tmp_path: Path) -> None:
-    for year in (2024, 2025):
-        (tmp_path / f"year={year}").mkdir()
-        pq.write_table(pa.table({"x": ["a"]}), tmp_path / f"year={year}" / "t.parquet")
-    with pytest.warns(UserWarning, match="'year' stands in names of folders alone and is not read"):
-        assert dv.open_table(tmp_path).schema.names == ["x"]
+def test_columns_that_folders_are_named_after(tmp_path: Path) -> None:
+    """As pyarrow reads them, but for the text of numbers that are written as codes; also coded, and without others."""
+    for folder, values in (("y=2024/c=M%C3%BCn%2Fchen", ["a", "b"]), ("y=7/c=__HIVE_DEFAULT_PARTITION__", ["c"])):
+        (tmp_path / folder).mkdir(parents=True)
+        pq.write_table(pa.table({"x": values}), tmp_path / folder / "t.parquet")
+    source = dv.open_table(tmp_path)
+    assert (source.rows, source.schema.names, source.schema.field("y").type) == (3, ["x", "y", "c"], pa.int64())
+    read = dataset(tmp_path, partitioning=partitioning(flavor="hive")).to_table().sort_by("x").to_pydict()
+    for coded in ([], ["c", "x"]):
+        table = pa.concat_tables(
+            pa.Table.from_batches([batch]).cast(source.schema) for batch in source.batches(coded=coded)
+        )  # fmt: skip
+        assert table.sort_by("x").to_pydict() == read
+    assert [batch.to_pydict() for batch in source.batches(["c"], ["c"])] == [{"c": ["Mün/chen"] * 2}, {"c": [None]}]
+    assert dv.contingency(tmp_path, ["c", "y"]).to_dict() == {("Mün/chen", 2024): 2, (None, 7): 1}
+
+
+@pytest.mark.parametrize(
+    ("folders", "reason"),
+    [(["a=1", "."], "the same columns in the names of all folders"), (["a=1/plain"], "no folder between"),
+     (["a=1/b=1", "b=1/a=1"], "the same columns"), (["a="], "a name and a value"), (["=1"], "a name and a value"),
+     (["a=1/a=2"], "each name once"), (["x=1/a=2"], "column 'x' in the names of folders or in the files"),
+     (["a=%FF"], "UTF-8"), (["a=%C3%BC", "a=ü"], "one way of writing letters")],
+)  # fmt: skip
+def test_folders_that_engines_take_for_different_columns_are_refused(
+    folders: list[str], reason: str, tmp_path: Path
+) -> None:
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"x": ["a"]}), tmp_path / folder / "t.parquet")
+    with pytest.raises(dv.InputFileError, match=reason):
+        dv.open_table(tmp_path)
+
+
+def test_types_of_columns_that_folders_are_named_after(tmp_path: Path) -> None:
+    """A code keeps its zero; what the files have themselves is read from them; _a=1 is hidden nowhere, as in Spark."""
+    for name, folders in (
+        ("codes", ["_m=01", "_m=12"]),
+        ("own", ["x=1", "x=2"]),
+        ("gone", ["m=1", "m=__HIVE_DEFAULT_PARTITION__"]),
+    ):
+        for folder in folders:
+            (tmp_path / name / folder).mkdir(parents=True)
+            pq.write_table(pa.table({"x": ["a"]}), tmp_path / name / folder / "t.parquet")
+    assert dv.contingency(tmp_path / "codes", "_m").to_dict() == {"01": 1, "12": 1}
+    assert dv.contingency(tmp_path / "own", "x").to_dict() == {"a": 2}
+    assert dv.contingency(tmp_path / "gone", "m").to_dict() == {1: 1, None: 1}
 
 
 def test_a_folder_of_much_else_is_no_table(tmp_path: Path) -> None:

@@ -21,8 +21,10 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
+from divulge.releasing.output import hadoop
 from divulge.releasing.output.sinks import digest
-from divulge.releasing.spark import closed, digest_of, known_by, name_of, on_python, quoted
+from divulge.releasing.session import Address, closed, name_of, on_python, refuse_absent
+from divulge.releasing.spark import digest_of, known_by, quoted
 
 SOURCE_FOLDER = str(Path(dv.__file__).parents[1])
 
@@ -78,12 +80,20 @@ def test_no_row_is_lost_and_no_duration_becomes_a_number(spark: Any, tmp_path: P
     try:
         with pytest.raises(dv.DivulgeError, match="cannot be read by Spark"):
             dv.contingency(tmp_path, "x", engine="spark")
+        frame = spark.read.parquet(str(tmp_path))  # which somebody read so: here it is counted whole or not at all
+        with pytest.raises(dv.DivulgeError, match="cannot be read by Spark"):
+            dv.contingency(frame, "x")
+        assert spark.conf.get("spark.sql.files.ignoreCorruptFiles") == "true"
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
     (tmp_path / "spans").mkdir()
     pq.write_table(pa.table({"x": ["a"], "stay": pa.array([5], pa.duration("s"))}), tmp_path / "spans" / "t.parquet")
     with pytest.raises(dv.DivulgeError, match="durations"):
         dv.contingency(tmp_path / "spans", "x", engine="spark")
+    frame = spark.createDataFrame([(x, datetime.timedelta(seconds=5)) for x in "ab"], ["x", "stay"])
+    with pytest.raises(dv.DivulgeError, match=r"no durations that go out as they are.*column 'stay'"):
+        dv.release(frame, tmp_path / "out", column="x", guarantee="ldp=1", per_row=True, ledger=None)
+    assert not (tmp_path / "out").exists()
 
 
 def test_counts_are_those_of_the_local_engine(spark: Any, folder: Path, tmp_path: Path) -> None:
@@ -412,6 +422,7 @@ def test_addresses_of_hadoop_and_tables_by_name_are_read(spark: Any, tmp_path: P
         receipt = dv.release(place, sink, column="answer", mechanism=coin, engine="spark", ledger=None)
         assert receipt.rows == rows == dv.open_table(sink).rows
         assert receipt.source == place.rpartition("/")[2]
+    spark.catalog.dropTempView("people_by_name")
     with pytest.raises(dv.DivulgeError):
         dv.release((tmp_path / "people").as_uri(), tmp_path / "people", column="answer", mechanism=coin, engine="spark",
                    ledger=None, force=True)  # fmt: skip
@@ -438,13 +449,13 @@ def test_quoting() -> None:
 )  # fmt: skip
 def test_workers_with_another_python_are_named_as_the_cause(said: str, found: str) -> None:
     """What Spark quotes deep in a chained traceback of its workers is the message, with the remedy."""
-    from divulge.releasing import spark
+    from divulge.releasing.session import refuse_other_pythons
 
     with pytest.raises(dv.DivulgeError) as caught:
-        spark._refuse_other_pythons(RuntimeError(f"Job aborted due to stage failure: ...\n{said}\n ... 40 lines more"))
+        refuse_other_pythons(RuntimeError(f"Job aborted due to stage failure: ...\n{said}\n ... 40 lines more"))
     assert found in str(caught.value)
     assert "PYSPARK_PYTHON" in str(caught.value)
-    spark._refuse_other_pythons(RuntimeError("java.io.IOException: No space left on device"))
+    refuse_other_pythons(RuntimeError("java.io.IOException: No space left on device"))
 
 
 def test_a_ledger_knows_a_frame_by_the_digests_of_its_files(spark: Any, folder: Path, tmp_path: Path) -> None:
@@ -562,19 +573,114 @@ def test_a_released_frame_goes_on_to_a_table_of_any_format_of_the_session(spark:
 
     with pytest.raises(Py4JError, match="Failed to find the data source: abacus"):  # and nothing is drawn or lost
         receipt.table.write.format("abacus").saveAsTable("released")
-    with pytest.raises(dv.DivulgeError, match="be a folder that all workers share"):
+    with pytest.raises(dv.DivulgeError, match=r"out: the session .* no file system .* org.apache.hadoop:hadoop-aws"):
         dv.release(frame, "s3a://bucket/out", column="x", mechanism=flip, per_row=True, ledger=None)
+    with pytest.raises(dv.DivulgeError, match=r"people: the session of Spark has no format.* add io.delta:delta-spark"):
+        refuse_absent("people", RuntimeError("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta. Make"))
+    with pytest.raises(dv.DivulgeError, match="be another file than source"):  # what a frame is read from stays
+        dv.release(receipt.table, tmp_path / "out", column="x_perturbed", mechanism=flip, force=True, ledger=None)
 
 
-def test_columns_in_names_of_folders_are_told_of_by_either_engine(spark: Any, tmp_path: Path) -> None:
-    place = tmp_path / "year=2024"
-    place.mkdir()
-    pq.write_table(pa.table({"x": ["a", "b"]}), place / "t.parquet")
+def test_columns_in_names_of_folders_are_the_same_on_either_engine(spark: Any, tmp_path: Path) -> None:
+    """Numbers, codes, letters by their bytes and missing values; of a path, an address, and to what is written."""
+    for folder, values in (
+        ("year=2024/code=01/city=M%C3%BCnchen", ["a", "b"]), ("year=2023/code=2/city=Ulm", ["a", "b", "b"]),
+        ("year=__HIVE_DEFAULT_PARTITION__/code=2/city=a%2Fb", ["c"]), ("_logs", ["x"]),
+    ):  # fmt: skip
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        pq.write_table(pa.table({"x": values}), tmp_path / "in" / folder / "t.parquet")
+    mounted(spark, tmp_path)
+    names = ["x", "year", "code", "city"]
+    here = dv.contingency(tmp_path / "in", names).to_dict()
+    assert here == {
+        ("a", 2024, "01", "München"): 1, ("b", 2024, "01", "München"): 1, ("a", 2023, "2", "Ulm"): 1,
+        ("b", 2023, "2", "Ulm"): 2, ("c", None, "2", "a/b"): 1,
+    }  # fmt: skip
+    for source in (tmp_path / "in", "lake://bucket/top/in"):
+        assert dv.contingency(source, names, engine="spark").to_dict() == here
+    receipt = dv.release(tmp_path / "in", tmp_path / "out", column="x", guarantee="ldp=1", engine="spark", per_row=True)
+    assert receipt.rows == 6
+    assert [pq.read_table(tmp_path / "out").schema.field(name).type for name in names[1:]] == [
+        pa.int64(), pa.string(), pa.string()
+    ]  # fmt: skip
+
+
+def mounted(spark: Any, folder: Path) -> None:
+    """Let a folder of this machine be lake://bucket/top, by way of a file system of Hadoop with another scheme."""
     settings = spark._jsc.hadoopConfiguration()
-    settings.set("fs.viewfs.impl.disable.cache", "true")
-    settings.set("fs.viewfs.mounttable.default.link./parted", tmp_path.as_uri())
-    for source, engine in ((tmp_path, "local"), (tmp_path, "spark"), ("viewfs:///parted", "spark")):
-        with pytest.warns(UserWarning, match="'year' stands in names of folders alone and is not read"):
-            assert dv.contingency(source, "x", engine=engine).to_dict() == {"a": 1, "b": 1}
-    frame = spark.read.parquet(str(tmp_path))
-    assert dv.contingency(frame, "year").to_dict() == {2024: 2}
+    for name, value in {
+        "fs.lake.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
+        "fs.lake.impl.disable.cache": "true",
+        "fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "fs.viewfs.mounttable.bucket.link./top": folder.as_uri(),
+    }.items():
+        settings.set(name, value)
+
+
+COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+
+
+@pytest.mark.filterwarnings("ignore:At lake")
+def test_a_release_to_an_address_appears_whole_with_its_papers(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or not at all: what a forced release would replace is as it was when the last name cannot be given."""
+    (tmp_path / "people").mkdir()
+    answers = pa.table({"answer": ["yes", "no", "no"] * 100, "n": range(300)})
+    pq.write_table(answers, tmp_path / "people" / "a.parquet")
+    mounted(spark, tmp_path)
+    place, asked = "lake://bucket/top", {"column": "answer", "mechanism": COIN, "ledger": None, "per_row": True}
+    with pytest.warns(UserWarning, match="At lake:// files may get their names one after the other"):
+        receipt = dv.release(f"{place}/people", f"{place}/out", **asked, engine="spark")
+    papers = {f"out.{name}" for name in ("codebook.json", "codebook.md", "statement.html", "statement.txt")}
+    papers |= {"out.receipt.json", "out.keeper.json"}
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".crc"} == {"people", "out", *papers}
+    assert (tmp_path / "out.keeper.json").stat().st_mode & 0o777 == 0o600
+    assert dv.Receipt.read(tmp_path / "out.receipt.json").digest == receipt.digest == digest(tmp_path / "out")
+    assert sorted(pq.read_table(tmp_path / "out")["n"].to_pylist()) == [*range(300)]
+    assert receipt.table.count() == receipt.rows == 300
+    assert str(receipt.papers["receipt.json"]) == f"{place}/out.receipt.json"
+    assert dv.estimate_frequencies(f"{place}/out", receipt, engine="spark").doubts == ()
+    with pytest.raises(dv.DivulgeError, match="out: there is one already"):
+        dv.release(tmp_path / "people", f"{place}/out", **asked, engine="spark")
+    for source in (tmp_path / "people", f"{place}/people", tmp_path / "people" / "a.parquet"):
+        with pytest.raises(dv.DivulgeError, match="`sink` must be another place than source"):
+            dv.release(source, f"{place}/people", **asked, engine="spark", force=True)
+    for sink, reason in ((f"{place}/no/out", "in a folder that exists"), ("lake://bucket", "have a name")):
+        with pytest.raises(dv.DivulgeError, match=reason):
+            dv.release(tmp_path / "people", sink, **asked, engine="spark")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    move = hadoop.Files.move
+
+    def failing(files: Any, source: Address, target: Address) -> None:
+        if (source.name, target.name) == ("new", "out"):
+            raise dv.DivulgeError("the name cannot be given")
+        move(files, source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hadoop.Files, "move", failing)
+        with pytest.raises(dv.DivulgeError, match="the name cannot be given"):
+            dv.release(tmp_path / "people", f"{place}/out", **asked, engine="spark", force=True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    again = dv.release(tmp_path / "people", f"{place}/out", **asked, force=True)  # by this machine
+    assert again.digest == digest(tmp_path / "out") != receipt.digest
+    assert list(tmp_path.glob(".divulge*")) == []
+
+
+@pytest.mark.filterwarnings("ignore:At lake")
+def test_statistics_go_to_an_address_and_the_keepers_record_where_it_is_private(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounted(spark, tmp_path)
+    people, place = pa.table({"answer": ["yes", "no"] * 50}), "lake://bucket/top"
+    asked: dict[str, Any] = {"guarantee": "dp=1", "values": {"answer": ["yes", "no"]}, "per_row": True, "ledger": None}
+    found = dv.publish(people, [dv.Count("answer")], f"{place}/counts.csv", **asked)
+    assert found.digest == digest(tmp_path / "counts.csv")
+    assert (tmp_path / "counts.keeper.json").exists()
+    monkeypatch.setattr(hadoop, "_FOR_THE_OWNER", 0o622)  # no file is made so: as where there are no permissions
+    with pytest.warns(UserWarning, match="keeper's record was not written"):
+        dv.publish(people, [dv.Count("answer")], f"{place}/more.csv", **asked)
+    assert (tmp_path / "more.receipt.json").exists()
+    assert not (tmp_path / "more.keeper.json").exists()
+    with pytest.raises(dv.DivulgeError, match="`archive` must go with an output on this machine"):
+        dv.publish(people, [dv.Count("answer")], f"{place}/c.csv", archive=tmp_path / "a.zip", **asked)

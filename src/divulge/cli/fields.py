@@ -43,6 +43,7 @@ def _parameter(made: type[Request], name: str) -> inspect.Parameter:
     shown = typer.Option(*option.named(name), *old, metavar=option.metavar, help=option.help)
     needed = usual is MISSING
     usual = None if usual in (MISSING, ()) else usual
-    typed = option.of if needed or usual is not None else option.of | None
+    of = str if name == "sink" else option.of  # an address is no path: it would lose one of two slashes
+    typed = of if needed or usual is not None else of | None
     default = inspect.Parameter.empty if needed else usual
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[typed, shown])

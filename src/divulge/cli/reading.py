@@ -92,7 +92,7 @@ def keep_files_apart(parameters: Mapping[str, inspect.Parameter], given: Mapping
             from divulge.releasing.records.ledger import files_of
 
             written[shown] = list(map(str, files_of(value)))
-        elif isinstance(value, Path):
+        elif isinstance(value, Path) or (name == "sink" and value is not None):  # text, as an address is no path
             written[shown] = value
         elif option.metavar in READ:
             read[shown] = value

@@ -27,6 +27,7 @@ from divulge.releasing.output.places import PAPERS, Places
 from divulge.releasing.persons import most_of, require_one_row_each
 from divulge.releasing.records.ledger import Expected, Kept, looked_at, recorded
 from divulge.releasing.request import Request, asking, run
+from divulge.releasing.session import address_of
 
 
 @asking("publish")
@@ -48,7 +49,7 @@ def publish(
     ----------
     source : path of a table; pandas, polars or pyarrow table; columns by name; PySpark DataFrame
     statistics : Count, People, Sum, Mean, Proportion, Variance or Quantiles, or several of them
-    sink : path, optional
+    sink : path, or address such as s3a://bucket/table.csv, optional
         The table goes there, its suffix is its format; beside it codebook, statement and receipt, and a record for the
         keeper alone.
     guarantee : Guarantee or text such as "dp=1", or several
@@ -213,7 +214,7 @@ def _prepared(request: Publish, source: Any, progress: Progress | None) -> _Prep
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
     read = {"source": path, "values": _path(request.values), "record_prior": _path(request.record_prior)}
     outputs = Places.of(sink, request.receipt, PAPERS, read=read, ledger=ledger, force=request.force,
-                        sign=request.sign)  # fmt: skip
+                        sign=request.sign, address=address_of(path))  # fmt: skip
     if outputs.table is not None and not outputs.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     made = ready(asked, source, request.engine, progress)

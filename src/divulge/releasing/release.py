@@ -28,7 +28,7 @@ from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.output import sinks
 from divulge.releasing.output.archive import archived, require_archive
 from divulge.releasing.output.bar import telling
-from divulge.releasing.output.places import PAPERS, RECEIPT, Places, publish_together
+from divulge.releasing.output.places import PAPERS, RECEIPT, Places
 from divulge.releasing.persons import People, Protection, chosen_for, most_of, on_spark, protection, refuse_two_answers
 from divulge.releasing.planning.choosing import Chosen, stand_in, with_counts
 from divulge.releasing.planning.following import followed
@@ -42,6 +42,7 @@ from divulge.releasing.records.levels import total
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.receipt import Receipt, now
 from divulge.releasing.request import Request, asking, run
+from divulge.releasing.session import address_of
 
 Papers = Callable[[Receipt, Chosen], Mapping[str, bytes]]
 """What is written beside a release: {"receipt.json": content, ...}, from the receipt and what the mechanism was chosen
@@ -67,9 +68,11 @@ def release(
     Parameters
     ----------
     source : path of whatever `open_table` reads; pandas, polars or pyarrow table; columns by name; PySpark DataFrame
-    sink : path, optional
-        Its suffix is its format; without a suffix it is a folder of Parquet files. Without a sink the released table is
-        `Receipt.table`, of the same library as the source, and no papers are written.
+        With Spark also an address such as s3a://bucket/people, or the name of a table of the running session.
+    sink : path or address, optional
+        Its suffix is its format; without a suffix it is a folder of Parquet files. An address, such as
+        s3a://bucket/released, is one of a file system that the session of Spark reaches. Without a sink the released
+        table is `Receipt.table`, of the same library as the source, and no papers are written.
     column : name of the sensitive column, or names of several that are one secret together
     guarantee : Guarantee or text such as "ldp=1", or several, optional
         Alone: a mechanism is made for it, for the purpose. With a mechanism: the mechanism must keep it, exactly.
@@ -168,7 +171,7 @@ def release(
     people : str, optional
         Whose rows these are, where the ledger recognizes the wrong ones: name of one of its tables, or "new".
     engine : "local" or "spark"
-        Spark reads and writes paths that all its workers share; a PySpark DataFrame always takes it.
+        Spark reads and writes paths that all its workers share, and addresses; a PySpark DataFrame always takes it.
     unit : "nats" or "bits"
         What epsilon, the guarantees and the budget are in; the receipt is in nats.
     language : "en" or "de"
@@ -330,17 +333,13 @@ def _prepared(source: Any, request: Release, coarsened: Mapping[str, int] | None
                               "a mechanism, or a prior, names the answers there too.")  # fmt: skip
     table = table if answers is None or by_rows else answers.view(table)
     table.require_columns([*(table.schema.names if kept is None else kept)])
-    if engine.reread is not None and late("divulge.releasing.spark:is_address")(sink):
-        raise DivulgeError.of(
-            "sink", "be a folder that all workers share, with Spark", "it", "an address",
-            "table and papers appear together there; receipt.table is the frame of it, and is written on to an address "
-            "or a table with its own writer.",
-        )  # fmt: skip
     if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
+    frame = engine.reread is not None and table.path is None and request.force
+    read = late("divulge.releasing.spark:folders_of")(engine.counted) if frame else table.path
     outputs = Places.of(
-        sink, request.receipt, PAPERS, read={"source": table.path}, ledger=request.ledger, force=request.force,
-        sign=request.sign,
+        sink, request.receipt, PAPERS, read={"source": read}, ledger=request.ledger, force=request.force,
+        sign=request.sign, address=address_of(request.source),
     )  # fmt: skip
     if engine.reread is not None:
         whose, count = on_spark(request, table), True
@@ -509,7 +508,7 @@ class _Run:
             self.entry.published(done)
             return done
         with ExitStack() as stack:
-            temporary = stack.enter_context(sinks.staged(sink))
+            temporary = stack.enter_context(self.outputs.staged(self.engine.reread is not None))
             chosen = self.chosen
             tally = (
                 Tally(chosen.mechanisms[0].columns) if chosen.counts is None and len(chosen.mechanisms) == 1 else None
@@ -522,15 +521,12 @@ class _Run:
             sealed = self.engine.sealed
             on_disk = None if sealed else stack.enter_context(ThreadPoolExecutor(1)).submit(sinks.flush, temporary)
             done = replace(self.made, rows=rows, digest=(sealed or sinks.digest)(temporary))
-            staged = {
-                self.outputs.paper(name): stack.enter_context(self.outputs.written(name, content))
-                for name, content in self.papers(done, chosen).items()
-            }
+            staged = self.outputs.staged_papers(stack, self.papers(done, chosen))
             if on_disk is not None:  # while papers were made
                 on_disk.result()
             with stopping.held():
                 self.entry.publishing()
-                publish_together({**staged, sink: temporary}, self.force)
+                self.outputs.appear(staged, temporary, self.force)
                 self.entry.published(done)
         where = {name: self.outputs.paper(name) for name in PAPERS if self.outputs.paper(name) in staged}
         done = replace(done, papers={"table": sink, **where})

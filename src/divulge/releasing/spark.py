@@ -6,23 +6,20 @@ never handed back lazily: Spark would compute it anew when it is used again, and
 
 import os
 import re
-import sys
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import numpy as np
 
 from divulge import stopping
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
-from divulge.files.tables.columnar import tell_of_partitions
+from divulge.files.tables.columnar import is_hidden, parts_of
+from divulge.files.tables.partitions import Partitions, partitions_of
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import PARQUET, open_table
 from divulge.model.labels import label_of
@@ -35,6 +32,22 @@ from divulge.releasing.output.sinks import digest, flush, of_parts, parts_in
 from divulge.releasing.planning.plan import Faults, Plan
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import MOST_LOOKED_AT, Impression, names_in, numbers_in
+from divulge.releasing.session import (
+    IN_SILENCE,
+    WHOLE,
+    Address,
+    active,
+    is_address,
+    isolate,
+    name_of,
+    path_at,
+    placed,
+    refuse_absent,
+    refuse_cancelled,
+    refuse_other_pythons,
+    set_for_a_while,
+    working,
+)
 
 _FILES_AT_ONCE = 1000
 """Tasks that read files through at most: more than a cluster has cores, and few enough to be planned at once."""
@@ -59,47 +72,12 @@ def open_frame(frame: Any) -> Source:
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         wanted = pa.schema([schema.field(name) for name in columns])
-        with working(NAME):
+        with working(NAME, frame.sparkSession):
             for row in called(frame, by_place(columns)).mapInArrow(packed, "batch binary").toLocalIterator():
                 read = pa.ipc.open_stream(bytes(row["batch"])).read_all().rename_columns(list(columns))
                 yield from read.cast(wanted).to_batches()
 
     return Source(NAME, schema, None, stream)
-
-
-def isolate(session: Any) -> None:
-    """Let the workers that run functions of ours look for no module in the folder that they are started in."""
-    context = getattr(session, "_sc", None)  # of a session that is a client of another machine there is none
-    if context is not None:
-        context.environment["PYTHONSAFEPATH"] = "1"
-
-
-@contextmanager
-def working(name: str) -> Generator[None]:
-    """Turn what Spark raises, which can quote cells, into an error that names the table and nothing else."""
-    errors, bridge = require("pyspark.errors", "spark"), require("py4j.protocol", "spark")
-    try:
-        yield
-    except (errors.PySparkException, bridge.Py4JError) as error:
-        stopping.look()  # a signal ends what Spark does, too, and nothing is damaged
-        _refuse_other_pythons(error)
-        raise InputFileError(
-            f"{printable(name)}: cannot be read by Spark ({type(error).__name__}). Hint: it may be damaged, have a "
-            "type that Spark does not know, or two columns whose names differ by case alone."
-        ) from error
-
-
-def _refuse_other_pythons(error: BaseException) -> None:
-    """Say so when the workers run a Python that lacks a library, or is of another version than this one."""
-    said = str(error)
-    missing = re.search(r"No module named '([\w.]+)'|PACKAGE_NOT_INSTALLED.*?([\w.]+) >= ", said)
-    version = "PYTHON_VERSION_MISMATCH" in said
-    if missing or version:
-        found = "another version of Python" if missing is None else f"no {missing[1] or missing[2]}"
-        raise DivulgeError(
-            f"the Python of Spark's workers must have what this one has; it has {found}. Nothing was published. Hint: "
-            f"set PYSPARK_PYTHON to a Python with divulge[spark] installed on every worker, such as {sys.executable}."
-        ) from error
 
 
 def quoted(column: str) -> str:
@@ -117,7 +95,7 @@ def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
     source.require_values(columns)
     functions = require("pyspark.sql.functions", "spark")
     names = by_place(columns)
-    with working(source.name):
+    with working(source.name, frame.sparkSession):
         rows = functions.count(functions.lit(1)).alias("rows")
         found = called(frame, names).groupBy(*names.values()).agg(rows).toArrow()
     counts = found.column("rows").to_numpy()
@@ -179,34 +157,16 @@ def frame_of(table: Any) -> Any:
     source = open_table(path)  # refuses what is missing, damaged, or of one type here and of another there
     _refuse_durations(source.name, source.schema)
     with working(path.name):
-        return read(_session(), path)
+        return read(active(), path, _beside(path))
 
 
-def is_address(table: Any) -> bool:
-    """Say whether a table is named by an address of a file system of Hadoop.
-
-    >>> is_address("s3a://bucket/people"), is_address("people.parquet"), is_address("/data/a:b")
-    (True, False, False)
-    """
-    return isinstance(table, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", table) is not None
-
-
-def name_of(table: str | os.PathLike[str]) -> str:
-    """Return what messages and receipts call a table at a path or an address, or with a name: its last part."""
-    parts = urlsplit(os.fspath(table)) if is_address(table) else None
-    if parts is None:
-        return Path(table).name
-    return parts.path.rstrip("/").rpartition("/")[2] or parts.hostname or parts.scheme  # and never what is before an @
-
-
-def placed(table: Any) -> Any:
-    """Return the path that a file: address is of; all else as it is.
-
-    >>> placed("file:///data/a%20b"), placed("s3a://bucket/people")
-    ('/data/a b', 's3a://bucket/people')
-    """
-    local = isinstance(table, str) and re.match(r"file:/(?!/[^/])", table)
-    return url2pathname(urlsplit(table).path) if local else table
+def _beside(path: Path) -> Partitions | None:
+    """Return the columns that the folders in a folder are named after."""
+    if not path.is_dir():
+        return None
+    found = parts_of(path)
+    inside = require("pyarrow.parquet", "tables").read_schema(found[0]).names
+    return partitions_of(path.name, [part.relative_to(path).parent.parts for part in found], inside)
 
 
 def _named(name: str) -> Any:
@@ -221,39 +181,50 @@ def _named(name: str) -> Any:
 
 def _at_address(address: str) -> Any:
     """Return the DataFrame of the Parquet files at an address, after a look at their footers."""
-    session = _session()
-    with working(name_of(address)):
-        found = read(session, address)
-        _, schemas, folders = _footers(session, address)
-    tell_of_partitions(name_of(address), folders, found.columns)
-    for schema in schemas:
-        _refuse_durations(name_of(address), schema)
-    return found
+    session = active()
+    name = name_of(address)
+    with working(name):
+        looked = _footers(session, address)
+        for schema in looked.schemas:
+            _refuse_durations(name, schema)
+        return read(session, address, partitions_of(name, looked.folders, looked.names))
 
 
-def _footers(session: Any, address: str) -> tuple[int | None, list[Any], set[str]]:
-    """Return the rows of the Parquet files at an address, the schemas that Arrow wrote into them, and names of folders.
+@dataclass(frozen=True)
+class _Looked:
+    """What the footers of the Parquet files at an address say: rows, schemas that Arrow wrote, folders and columns.
 
-    None, and nothing else, where the session is on another machine, whose files are not to be had from here.
+    Of a session on another machine, whose files are not to be had from here, the rows are None, and all else is empty.
     """
-    pa, schemas, shapes, rows, folders = require("pyarrow", "tables"), list[Any](), set[Any](), 0, set[str]()
+
+    rows: int | None = None
+    schemas: Sequence[Any] = ()
+    folders: Sequence[Sequence[str]] = ()
+    names: Sequence[str] = ()
+
+
+def _footers(session: Any, address: str) -> _Looked:
+    """Return what the Parquet files at an address say of themselves."""
+    pa, schemas, shapes, rows = require("pyarrow", "tables"), list[Any](), set[Any](), 0
+    folders, names = list[Sequence[str]](), list[str]()
     if getattr(session, "_jvm", None) is None:
-        return None, [], folders
+        return _Looked()
     org, settings = session._jvm.org.apache, session._jsc.hadoopConfiguration()
     top = org.hadoop.fs.Path(address)
     files = top.getFileSystem(settings).listFiles(top, True)
     while files.hasNext():
         status = files.next()
-        if not status.getPath().getName().endswith(".parquet") and not status.getPath().equals(top):
+        below = str(status.getPath().toUri().getPath())[len(str(top.toUri().getPath())) :].strip("/").split("/")
+        if any(map(is_hidden, below)) or not (below[-1].endswith(".parquet") or below == [""]):
             continue
-        below = str(status.getPath().toUri().getPath())[len(str(top.toUri().getPath())) :]
-        folders.update(below.split("/")[:-1])
+        folders.append(below[:-1])
         source = org.parquet.hadoop.util.HadoopInputFile.fromStatus(status, settings)
         reader = org.parquet.hadoop.ParquetFileReader.open(source)
         try:
             rows += reader.getRecordCount()
             fields = reader.getFileMetaData().getSchema().getFields()
             shapes.add(tuple(sorted(str(field).replace("required ", "optional ") for field in fields)))
+            names = [str(field.getName()) for field in fields]
             written = reader.getFileMetaData().getKeyValueMetaData().get("ARROW:schema")
         finally:
             reader.close()
@@ -261,65 +232,67 @@ def _footers(session: Any, address: str) -> tuple[int | None, list[Any], set[str
             schemas.append(pa.ipc.read_schema(pa.py_buffer(b64decode(written))))
     if len(shapes) > 1:  # Spark takes the columns of one file, and those that another lacks for empty
         raise InputFileError(f"{name_of(address)}: must have the same columns and types in all files.")
-    return rows, schemas, folders
+    return _Looked(rows, schemas, folders, names)
 
 
 def _refuse_durations(name: str, schema: Any) -> None:
-    types = require("pyarrow.types", "tables")
-    if spans := [field.name for field in schema if types.is_duration(field.type)]:
+    if spans := _durations(schema):
         raise InputFileError(
             f"{name}: must have no durations, for Spark, which reads them as whole numbers; column {spans[0]!r} "
             "is one. Hint: write it as text, or give a DataFrame without it."
         )
 
 
-def _session() -> Any:
-    """Return the session that runs, or a new one."""
-    spark, sql = require("pyspark", "spark"), require("pyspark.sql", "spark")
-    if "SPARK_REMOTE" in os.environ or sql.SparkSession.getActiveSession() is not None:
-        return sql.SparkSession.builder.getOrCreate()
-    spark.SparkContext.getSystemProperty("spark.master")  # which starts Java, with what the site has set
-    conf = spark.SparkConf()
-    closed(conf)
-    found = sql.SparkSession.builder.config(conf=conf).getOrCreate()
-    on_python(found, conf.get("spark.pyspark.python", None))
-    return found
+def _durations(schema: Any) -> list[str]:
+    """Return the columns that hold durations, at any depth."""
+    return [field.name for field in schema if "duration[" in str(field.type)]
 
 
-def on_python(session: Any, python: str | None) -> None:
-    """Let the workers of a new session run this Python: what its settings say of it is read by `spark-submit` alone."""
-    context = getattr(session, "_sc", None)
-    if python is not None and context is not None and "PYSPARK_PYTHON" not in os.environ:
-        context.pythonExec = python
+def folders_of(frame: Any) -> list[str]:
+    """Return the folders of the files that a DataFrame is read from: paths of this machine, and addresses."""
+    with working(NAME):
+        return sorted({os.path.dirname(placed(file)) for file in frame.inputFiles()})
 
 
-def closed(conf: Any) -> None:
-    """Let a new session on this machine be reached from this machine alone, with a secret, where nothing else is set.
-
-    Spark's page shows names of columns and files, and its ports take work, from whoever reaches them.
-    """
-    if not re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local")):  # local-cluster takes no made-up secret
-        return
-    here = {"spark.pyspark.python": sys.executable, "spark.ui.enabled": "false", "spark.authenticate": "true",
-            "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}  # fmt: skip
-    for name, value in here.items():
-        conf.setIfMissing(name, value)
-
-
-def read(session: Any, path: Path | str) -> Any:
+def read(session: Any, path: Path | str, beside: Partitions | None = None) -> Any:
     """Return the DataFrame of a Parquet file, or of those in a folder: what its name says, as it stands in the files.
 
-    A text is an address of a file system of Hadoop.
-
-    Spark takes some signs in a path for a pattern, and folders called NAME=VALUE for a column.
+    A text is an address of a file system of Hadoop. Columns that folders are named after have the types and texts of
+    `beside`; without it Spark looks at no name of a folder. It takes some signs in a path for a pattern.
     """
-    reader = session.read.option("recursiveFileLookup", "true")
-    for name in ("ignoreCorruptFiles", "ignoreMissingFiles"):  # a session may ask for rows to be lost without a word
+    reader = session.read.option("recursiveFileLookup", str(beside is None).lower())
+    for name in IN_SILENCE:
         reader = reader.option(name, "false")
     if path.is_dir() if isinstance(path, Path) else not path.endswith(".parquet"):
         reader = reader.option("pathGlobFilter", "*.parquet")
     address = path if isinstance(path, str) else f"file://{path.absolute()}"
-    return reader.parquet(re.sub(r"([\\*?\[\]{}])", r"\\\1", address))
+    with set_for_a_while(session, {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}):
+        found = reader.parquet(literally(address))
+    return found if beside is None else _as_named(found, beside)
+
+
+def literally(address: str) -> str:
+    """Return an address that Spark takes for no pattern.
+
+    >>> print(literally("s3a://bucket/a[1]"))
+    s3a://bucket/a\\[1\\]
+    """
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", address)
+
+
+def _as_named(frame: Any, beside: Partitions) -> Any:
+    """Return a DataFrame whose columns from names of folders are whole numbers and texts as on this machine."""
+    functions, named = require("pyspark.sql.functions", "spark"), {field.name: field for field in beside.fields}
+
+    def column(name: str) -> Any:
+        found = functions.col(quoted(name))
+        if name in named and str(named[name].type) == "int64":
+            return found.cast("bigint").alias(name)
+        if name in named and beside.as_bytes:  # each byte became a letter of its own
+            return functions.decode(functions.encode(found, "ISO-8859-1"), "UTF-8").alias(name)
+        return found
+
+    return frame.select(*map(column, frame.columns))
 
 
 def engine(table: Any) -> Engine:
@@ -334,31 +307,37 @@ def engine(table: Any) -> Engine:
     def held() -> int | None:
         """Return how many rows the footers of a file or folder promise; of a table by name nothing does."""
         if is_address(table):
-            return _footers(frame.sparkSession, table)[0]
+            return _footers(frame.sparkSession, table).rows
         return open_table(table).rows if source.path is not None else None
 
-    def run(plan: Plan, temporary: Path, progress: Progress | None, tally: Tally | None) -> int:
+    def run(plan: Plan, temporary: Path | Address, progress: Progress | None, tally: Tally | None) -> int:
         _write(frame, plan, temporary)
-        rows = open_table(temporary).rows or 0
+        if isinstance(temporary, Address):
+            with working(temporary.name):
+                rows = _footers(frame.sparkSession, str(temporary)).rows or 0
+        else:
+            rows = open_table(temporary).rows or 0
         if (promised := held()) is not None and rows != promised:
             raise DivulgeError(f"{printable(source.name)}: Spark read another number of rows than its files hold.")
         return rows
 
-    def reread(final: Path) -> Any:
-        return read(frame.sparkSession, final)
+    def reread(final: Path | Address) -> Any:
+        return read(frame.sparkSession, str(final) if isinstance(final, Address) else final)
 
-    def sealed(folder: Path) -> str:
+    def sealed(folder: Path | Address) -> str:
         return digest_of(frame.sparkSession, folder)
 
     return Engine(source, run, frame, lambda key, columns: known_by(frame, key, columns), reread, sealed)
 
 
-def digest_of(session: Any, folder: Path) -> str:
+def digest_of(session: Any, folder: Path | Address) -> str:
     """Return the digest of a folder of Parquet files, each of which a worker reads, and waits until it is on the disk.
 
-    It is the one that `sinks.digest` reads on this machine.
+    It is the one that `sinks.digest` reads on this machine. Of files at an address Spark itself reads each as a whole.
     """
     pa = require("pyarrow", "tables")
+    if isinstance(folder, Address):
+        return _digest_at(session, folder)
     names = parts_in(folder)
     several = max(1, min(len(names), _FILES_AT_ONCE))
 
@@ -376,12 +355,27 @@ def digest_of(session: Any, folder: Path) -> str:
     return of_parts({row["name"]: row["digest"] for row in found})
 
 
+def _digest_at(session: Any, place: Address) -> str:
+    functions = require("pyspark.sql.functions", "spark")
+    reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
+    for name in IN_SILENCE:
+        reader = reader.option(name, "false")
+    with working(place.name):
+        found = reader.load(literally(str(place))).select("path", functions.sha2("content", 256).alias("digest"))
+        read = {path_at(row["path"]): row["digest"] for row in found.collect()}
+    top = path_at(str(place))
+    parts = {path.removeprefix(f"{top}/"): one for path, one in read.items() if path.endswith(".parquet")}
+    return read[top] if list(read) == [top] else of_parts(parts)
+
+
 def digest_at(table: str | os.PathLike[str]) -> str | None:
-    """Return the digest of a file or folder of this machine; None of a table by name or at an address elsewhere."""
+    """Return the digest of a file or folder, here or at an address; None of a table by name."""
     path = placed(table)
-    if is_address(path) or not Path(path).exists():
+    if is_address(path):
+        return digest_of(active(), Address(os.fspath(path)))
+    if not Path(path).exists():
         return None
-    return digest_of(_session(), Path(path)) if Path(path).is_dir() else digest(Path(path))
+    return digest_of(active(), Path(path)) if Path(path).is_dir() else digest(Path(path))
 
 
 def known_by(frame: Any, key: Key, columns: Sequence[str]) -> Fingerprint:
@@ -389,7 +383,7 @@ def known_by(frame: Any, key: Key, columns: Sequence[str]) -> Fingerprint:
     pa = require("pyarrow", "tables")
     source = open_frame(frame)
     names = names_in(source.schema, columns)
-    with working(NAME):
+    with working(NAME, frame.sparkSession):
         first = called(frame, by_place(names)).limit(MOST_LOOKED_AT).toArrow().combine_chunks().rename_columns(names)
         numbers = numbers_in(first.to_batches()[0]) if first.num_rows else ()
         secret = key.secret
@@ -407,23 +401,23 @@ def known_by(frame: Any, key: Key, columns: Sequence[str]) -> Fingerprint:
     return total.fingerprint()
 
 
-@contextmanager
-def _zones_kept(session: Any) -> Generator[None]:
-    """Let the session write moments as moments: its default, INT96, is read back as a time of day in no zone."""
-    name = "spark.sql.parquet.outputTimestampType"
-    before = session.conf.get(name)
-    session.conf.set(name, "TIMESTAMP_MICROS")
-    try:
-        yield
-    finally:
-        session.conf.set(name, before)
+MOMENTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""Moments are written as moments: INT96, the default, is read back as a time of day in no zone."""
+
+_ROWS_A_FILE = 1 << 22
+"""Rows in a file that is written: a worker reads a file into its memory for the digest."""
 
 
-def _write(frame: Any, plan: Plan, temporary: Path) -> None:
+def _write(frame: Any, plan: Plan, temporary: Path | Address) -> None:
     """Write the released rows as a folder of Parquet files, in one pass over the frame."""
     types = require("pyspark.sql.pandas.types", "spark")
     wanted = list(dict.fromkeys([*plan.columns, *plan.protected]))
     schema = plain_schema(plan.schema)
+    if spans := _durations(schema):
+        raise DivulgeError.of(
+            "source", "have no durations that go out as they are, for Spark, which writes them as whole numbers",
+            f"column {printable(repr(spans[0]))}", "one", "write it as text, or leave it out (keep=, --keep).",
+        )  # fmt: skip
     there = Counter(name.lower() for name in {*frame.columns, *schema.names})
     alike = any(there[name.lower()] > 1 for name in (*wanted, *schema.names))
     if alike and frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
@@ -445,13 +439,16 @@ def _write(frame: Any, plan: Plan, temporary: Path) -> None:
         [field.with_name(name) for field, name in zip(schema, by_place(schema.names).values(), strict=True)]
     )
     try:
-        with _zones_kept(frame.sparkSession):
+        with set_for_a_while(frame.sparkSession, MOMENTS | WHOLE):
             drawn = called(frame, by_place(wanted)).mapInArrow(released, types.from_arrow_schema(numbered))
-            drawn.toDF(*schema.names).write.parquet(f"file://{temporary.absolute()}")
+            where = str(temporary) if isinstance(temporary, Address) else f"file://{temporary.absolute()}"
+            drawn.toDF(*schema.names).write.option("maxRecordsPerFile", _ROWS_A_FILE).parquet(where)
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
         stopping.look()
-        _refuse_other_pythons(error)
-        with working(NAME):
+        refuse_cancelled(NAME, error)
+        refuse_other_pythons(error)
+        refuse_absent(NAME, error)
+        with working(NAME, frame.sparkSession):
             _faults(frame, plan).refuse()
         raise DivulgeError("Spark could not carry out the release; nothing was published.") from error
 

@@ -62,7 +62,7 @@ def generalize(
     known : name or names of the columns that somebody may know
     secret : name or names of the sensitive columns, optional
         Guarantees hold for all jointly and for each alone.
-    sink : path, optional
+    sink : path, or address such as s3a://bucket/table.csv, optional
         The coarsened table goes there, its suffix is its format; beside it codebook, statement and receipt, and for the
         keeper alone the certificate.
     guarantees : guarantee, text such as "k=5", or several

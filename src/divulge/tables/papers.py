@@ -14,6 +14,7 @@ from divulge.model.shown import printable_json
 from divulge.releasing.output.places import PAPERS, RECEIPT, Places
 from divulge.releasing.output.signature import PART, checksum
 from divulge.releasing.records.levels import contradiction, readable
+from divulge.releasing.session import address_of
 from divulge.tables.columns import FEW
 from divulge.tables.generalization import FORMAT, Generalization
 from divulge.tables.notes import always, before, chosen, few_rows, of_people
@@ -130,7 +131,7 @@ def places_of(request: Generalize, table: Source) -> Places:
     files = {name: one for name, one in (request.hierarchies or {}).items() if isinstance(one, str)}
     read = {"source": table.path, **{f"the hierarchy of {name}": path for name, path in files.items()}}
     found = Places.of(request.sink, request.receipt, PAPERS, read=read, ledger=request.ledger, force=request.force,
-                      sign=request.sign)  # fmt: skip
+                      sign=request.sign, address=address_of(request.source))  # fmt: skip
     if found.table is None and request.receipt is not None:
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
     if found.table is not None and not found.table.suffix:
@@ -161,7 +162,7 @@ def published(
 
     where = {"table": outputs.table}
     outputs.publish(found.rows, recorded, entry, force=request.force)
-    return replace(found, papers=where)
+    return replace(found, papers={name: one for name, one in where.items() if name not in outputs.left_out})
 
 
 def _json(found: Any) -> bytes:

@@ -97,6 +97,7 @@ def carry_out(request: Any, as_json: bool) -> None:
     """Publish what is asked, and tell what came of it."""
     from divulge.releasing.output.places import PAPERS
     from divulge.releasing.request import run
+    from divulge.releasing.session import Address, address_of
 
     with watched_rows() as progress:
         done = run(request, progress=progress, warn=note)
@@ -104,7 +105,8 @@ def carry_out(request: Any, as_json: bool) -> None:
         stopping.ALREADY[:] = [stopping.DRAWN]
     written: dict[str, Any] = {}
     if request.sink is not None:
-        out = Path(request.sink)
+        there = address_of(request.sink)
+        out = Path(request.sink) if there is None else Address(there)
         beside = {end: str(out.with_name(f"{out.stem}.{end}")) for end in PAPERS}
         written = {
             "output": str(out), "receipt": str(request.receipt or beside["receipt.json"]),

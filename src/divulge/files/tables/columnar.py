@@ -1,8 +1,7 @@
 """Parquet and Arrow files, and folders of Parquet files, as tables."""
 
 import math
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -15,6 +14,7 @@ from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.opening import below
 from divulge.files.settings import Limits, Settings
+from divulge.files.tables.partitions import Partitions, partitions_of
 from divulge.files.tables.source import Content, Source, batch_rows, validate
 
 
@@ -198,27 +198,32 @@ def folder(path: Path, settings: Settings) -> Source:
             kinds = " and ".join(f"{_kind(p, changed)} in {p.name}" for p in (parts[0], part))
             raise InputFileError(f"{name}: must have the same types in all files; column {changed!r} is {kinds}.")
 
-    places = {place.name for part in parts_of(path) for place in part.relative_to(path).parents}
-    tell_of_partitions(printable(path.name), places, first.names)
+    beside = partitions_of(name, [part.relative_to(path).parent.parts for part in parts_of(path)], first.names)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-        for part in parts:
-            yield from part.batches(columns, coded)
+        for i, part in enumerate(parts):
+            yield from part.batches(columns, coded) if beside is None else _beside(part, beside, i, columns, coded)
 
     codable = tuple(name for name in first.names if all(name in part.codable for part in parts))
     rows = sum(part.rows or 0 for part in parts)
     settings.limits.allow(name, "rows", rows)
-    return Source(path.name, parts[0].schema, rows, stream, path, codable)
+    schema = parts[0].schema
+    if beside is not None:
+        schema = require("pyarrow", "tables").schema([*first, *beside.fields])
+        codable += tuple(field.name for field in beside.fields if str(field.type) == "string")
+    return Source(path.name, schema, rows, stream, path, codable)
 
 
-def tell_of_partitions(name: str, folders: Iterable[str], columns: Sequence[str]) -> None:
-    """Warn of folders called NAME=VALUE in a table of this name, which other programs read as a column."""
-    if left := sorted({folder.partition("=")[0] for folder in folders if "=" in folder} - set(columns)):
-        warnings.warn(
-            f"{name}: {left[0]!r} stands in names of folders alone and is not read. Hint: write it into the files, "
-            "where it is to be a column, or give a table that has it: a pyarrow Dataset, a Spark DataFrame.",
-            stacklevel=2,
-        )
+def _beside(part: Source, beside: Partitions, i: int, columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+    """Yield columns of a file with those that the names of its folders are."""
+    pa = require("pyarrow", "tables")
+    inside = [name for name in columns if name not in beside.names]
+    for batch in part.batches(inside or part.schema.names[:1], [name for name in coded if name in inside]):
+        found = [
+            batch.column(name) if name in inside else beside.array(i, name, batch.num_rows, name in coded)
+            for name in columns
+        ]
+        yield pa.record_batch(found, names=list(columns))
 
 
 _OTHERS = 1000
@@ -230,8 +235,8 @@ def parts_of(folder: Path) -> list[Path]:
     found: list[Path] = []
     others = 0
     for place, folders, names in below(folder):
-        folders[:] = [name for name in folders if not _hidden(name)]
-        seen = [name for name in names if not _hidden(name)]
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        seen = [name for name in names if not is_hidden(name)]
         found += [place / name for name in seen if name.endswith(".parquet")]
         others += sum(not name.endswith(".parquet") for name in seen)
         if others > _OTHERS:
@@ -242,8 +247,9 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def _hidden(name: str) -> bool:
-    return name.startswith((".", "_"))
+def is_hidden(name: str) -> bool:
+    """Say whether a name is that of something beside the table, as Spark has it: _logs is, and _year=2024 is not."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _kind(part: Source, column: str) -> str:

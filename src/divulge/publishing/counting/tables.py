@@ -245,20 +245,22 @@ def _bits(array: Any) -> Any:
 
 
 def _on_spark(given: Any) -> Table:
-    from divulge.releasing.spark import called, frame_of, known_by, open_frame, working
+    from divulge.releasing.session import is_address, name_of, placed, working
+    from divulge.releasing.spark import called, frame_of, known_by, open_frame
 
+    given = placed(given)
     frame = frame_of(given)
     source = open_frame(frame)
     if frame is not given:
-        path = Path(given)
-        source = Source(path.name, source.schema, None, source.stream, path)
+        local = not is_address(given) and Path(given).exists()
+        source = replace(source, name=name_of(given), path=Path(given) if local else None)
 
     def ask(sql: str, columns: Sequence[str]) -> Any:
         needed = list(dict.fromkeys(columns)) or source.schema.names[:1]
         named = {name: _by_place(source, name) for name in needed}
         view = f"divulge_{secrets.token_hex(16)}"  # another count of this session may be under way
         hashed = [place for place in named.values() if f"{place}{BITS}" in sql]
-        with working(source.name):
+        with working(source.name, frame.sparkSession):
             kinds = [source.schema.field(name).type for name in needed]
             _alike(called(frame, named), kinds, hashed).createTempView(view)
             try:

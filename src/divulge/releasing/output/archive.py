@@ -8,6 +8,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError, printable
 from divulge.files.opening import files_below, name_of, refuse_taken, replacing
+from divulge.releasing.session import address_of
 
 
 def require_archive(path: Any, sink: Any, force: bool) -> None:
@@ -16,6 +17,8 @@ def require_archive(path: Any, sink: Any, force: bool) -> None:
         return
     if sink is None:
         raise DivulgeError.of("archive", "go with an output", "sink", "absent")
+    if address_of(sink) is not None:
+        raise DivulgeError.of("archive", "go with an output on this machine", "sink", "an address")
     if Path(path).suffix.lower() != ".zip":
         raise DivulgeError.of("archive", "end in .zip", "it", repr(Path(path).name))
     if not Path(path).absolute().parent.is_dir():

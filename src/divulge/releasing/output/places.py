@@ -4,16 +4,18 @@ import os
 import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from divulge import staging, stopping
 from divulge.errors import DivulgeError
 from divulge.files.opening import PathLike, keep_apart, name_of
+from divulge.late import late
 from divulge.releasing.output import sinks
 from divulge.releasing.output.signature import private_key, signed
 from divulge.releasing.records.ledger import files_of
+from divulge.releasing.session import is_address, placed
 
 RECEIPT = "receipt.json"
 
@@ -39,15 +41,22 @@ class Places:
     papers: Sequence[str]
     key: Any = None
     """The private key that papers in JSON are signed with."""
+    left_out: list[str] = field(default_factory=list[str])
+    """The papers that were not written, as others could have read them."""
 
     @classmethod
     def of(
         cls, sink: Any, receipt: Any, papers: Sequence[str], *, read: Mapping[str, Any], ledger: Any, force: bool,
-        sign: Any = None,
+        sign: Any = None, address: str | None = None,
     ) -> "Places":  # fmt: skip
-        """Return the places; refuse what is taken, what is read, and two that are one."""
-        final = None if sink is None else sinks.place(sink)
+        """Return the places; refuse what is taken, what is read, here or at an address, and two that are one."""
         key = None if sign is None else private_key(sign)
+        if is_address(sink := placed(sink)):
+            keep_apart({"ledger": [str(path) for path in files_of(ledger)]}, {**read, "sign": sign})
+            source = address or read.get("source") or []
+            sources = source if isinstance(source, list) else [source]
+            return late("divulge.releasing.output.hadoop:remote")(sink, papers, receipt, key, sources, force)
+        final = None if sink is None else sinks.place(sink)
         found = cls(final, None if receipt is None else sinks.place(receipt, "receipt"), papers, key)
         named = {f"the {name}": found.paper(name) for name in papers if final is not None and name != RECEIPT}
         asked = {"receipt": found.paper(RECEIPT) if final is not None else found.receipt}
@@ -80,6 +89,22 @@ class Places:
         """Return what a paper holds: in JSON with a signature, where there is a key."""
         return signed(content, self.key) if self.key is not None and name.endswith(".json") else content
 
+    def staged(self, by_workers: bool = False) -> AbstractContextManager[Path]:
+        """Give the path of what is to become the table."""
+        assert self.table is not None
+        return sinks.staged(self.table)
+
+    def staged_papers(self, stack: ExitStack, contents: Mapping[str, bytes]) -> dict[Path, Path]:
+        """Return where papers go and temporary files with what they hold, which `stack` takes away."""
+        return {
+            self.paper(name): stack.enter_context(self.written(name, content)) for name, content in contents.items()
+        }
+
+    def appear(self, staged: Mapping[Path, Path], temporary: Path, force: bool) -> None:
+        """Give the papers and then the table their names; when one fails, all is as it was before."""
+        assert self.table is not None
+        publish_together({**staged, self.table: temporary}, force)
+
     def written(self, name: str, content: bytes) -> AbstractContextManager[Path]:
         """Give a temporary file with the content of a paper."""
         return written(self.paper(name), name, self.signed(name, content))
@@ -93,7 +118,7 @@ class Places:
         """
         assert self.table is not None
         with ExitStack() as stack:
-            temporary = stack.enter_context(sinks.staged(self.table))
+            temporary = stack.enter_context(self.staged())
             writer = sinks.writer_for(self.table)(temporary, table.schema)
             try:
                 for batch in table.to_batches():
@@ -101,12 +126,10 @@ class Places:
             finally:
                 writer.close()
             done, papers = tell(sinks.digest(temporary))
-            staged = {
-                self.paper(name): stack.enter_context(self.written(name, content)) for name, content in papers.items()
-            }
+            staged = self.staged_papers(stack, papers)
             with stopping.held():
                 entry.publishing()
-                publish_together({**staged, self.table: temporary}, force)
+                self.appear(staged, temporary, force)
                 entry.published(done)
         return done
 

@@ -428,15 +428,16 @@ def refuse_taken(final: Path, force: bool, *, folder: bool = False) -> None:
         raise DivulgeError(
             f"{printable(final.name)}: there is one already. Hint: force=True, or --force, replaces it{inside}."
         )
-    if folder and not all(_part_of_a_table(path) for path in final.iterdir()):
+    if folder and not all(path.is_file() and part_of_a_table(path.name) for path in final.iterdir()):
         raise DivulgeError(
             f"{printable(final.name)}: is a folder that holds more than a table, and is not replaced. Hint: choose "
             "another name."
         )
 
 
-def _part_of_a_table(path: Path) -> bool:
-    return path.is_file() and (path.suffix in (".parquet", ".crc") or path.name == "_SUCCESS")
+def part_of_a_table(name: str) -> bool:
+    """Say whether a file of this name is part of a folder of Parquet files."""
+    return name.endswith((".parquet", ".crc")) or name == "_SUCCESS"
 
 
 def digest(path: Path) -> str:

@@ -1,0 +1,240 @@
+"""A session of Spark: its start, settings for a while, what it calls addresses, its errors (extra: spark)."""
+
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from divulge import stopping
+from divulge.errors import DivulgeError, InputFileError
+from divulge.extras import require
+from divulge.model.shown import printable
+
+IN_SILENCE = ("ignoreCorruptFiles", "ignoreMissingFiles")
+"""Settings by which a session may ask for rows to be lost without a word."""
+
+WHOLE = {f"spark.sql.files.{name}": "false" for name in IN_SILENCE}
+
+
+def active() -> Any:
+    """Return the session that runs, or a new one."""
+    spark, sql = require("pyspark", "spark"), require("pyspark.sql", "spark")
+    if "SPARK_REMOTE" in os.environ or sql.SparkSession.getActiveSession() is not None:
+        return sql.SparkSession.builder.getOrCreate()
+    spark.SparkContext.getSystemProperty("spark.master")  # which starts Java, with what the site has set
+    conf = spark.SparkConf()
+    closed(conf)
+    with _signals_kept():
+        found = sql.SparkSession.builder.config(conf=conf).getOrCreate()
+    on_python(found, conf.get("spark.pyspark.python", None))
+    return found
+
+
+@contextmanager
+def _signals_kept() -> Generator[None]:
+    """Let an interrupt mean what it meant: Spark takes it for its own, and what was interrupted looks damaged then."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    if threading.current_thread() is threading.main_thread() and before is not None:
+        signal.signal(signal.SIGINT, before)
+
+
+def on_python(session: Any, python: str | None) -> None:
+    """Let the workers of a new session run this Python: what its settings say of it is read by `spark-submit` alone."""
+    context = getattr(session, "_sc", None)
+    if python is not None and context is not None and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = python
+
+
+def closed(conf: Any) -> None:
+    """Let a new session on this machine be reached from this machine alone, with a secret, where nothing else is set.
+
+    Spark's page shows names of columns and files, and its ports take work, from whoever reaches them.
+    """
+    if not re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local")):  # local-cluster takes no made-up secret
+        return
+    here = {"spark.pyspark.python": sys.executable, "spark.ui.enabled": "false", "spark.authenticate": "true",
+            "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}  # fmt: skip
+    for name, value in here.items():
+        conf.setIfMissing(name, value)
+
+
+def isolate(session: Any) -> None:
+    """Let the workers that run functions of ours look for no module in the folder that they are started in."""
+    context = getattr(session, "_sc", None)  # of a session that is a client of another machine there is none
+    if context is not None:
+        context.environment["PYTHONSAFEPATH"] = "1"
+
+
+@contextmanager
+def set_for_a_while(session: Any, settings: Mapping[str, str]) -> Generator[None]:
+    """Let settings of a session be so for a while."""
+    before = {name: session.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
+
+
+@contextmanager
+def working(name: str, running: Any = None) -> Generator[None]:
+    """Turn what Spark raises, which can quote cells, into an error that names the table and nothing else.
+
+    The `running` session loses no row in silence meanwhile, whatever its settings say.
+    """
+    errors, bridge = require("pyspark.errors", "spark"), require("py4j.protocol", "spark")
+    try:
+        with ExitStack() as stack:
+            if running is not None:
+                stack.enter_context(set_for_a_while(running, WHOLE))
+            yield
+    except (errors.PySparkException, bridge.Py4JError) as error:
+        stopping.look()  # a signal ends what Spark does, too, and nothing is damaged
+        refuse_cancelled(name, error)
+        refuse_other_pythons(error)
+        refuse_absent(name, error)
+        raise InputFileError(
+            f"{printable(name)}: cannot be read by Spark ({type(error).__name__}). Hint: it may be damaged, have a "
+            "type that Spark does not know, or two columns whose names differ by case alone."
+        ) from error
+
+
+def refuse_other_pythons(error: BaseException) -> None:
+    """Say so when the workers run a Python that lacks a library, or is of another version than this one."""
+    said = str(error)
+    missing = re.search(r"No module named '([\w.]+)'|PACKAGE_NOT_INSTALLED.*?([\w.]+) >= ", said)
+    version = "PYTHON_VERSION_MISMATCH" in said
+    if missing or version:
+        found = "another version of Python" if missing is None else f"no {missing[1] or missing[2]}"
+        raise DivulgeError(
+            f"the Python of Spark's workers must have what this one has; it has {found}. Nothing was published. Hint: "
+            f"set PYSPARK_PYTHON to a Python with divulge[spark] installed on every worker, such as {sys.executable}."
+        ) from error
+
+
+def refuse_cancelled(name: str, error: BaseException) -> None:
+    """Say so when somebody took the job back, as Spark itself does for an interrupt of a session that it started."""
+    if "SPARK_JOB_CANCELLED" in str(error) or "cancelled as part of cancellation" in str(error):
+        raise DivulgeError(f"{printable(name)}: the job of Spark was cancelled. Nothing was published.") from error
+
+
+_JARS = {
+    "s3a": "org.apache.hadoop:hadoop-aws", "azurebfs": "org.apache.hadoop:hadoop-azure",
+    "gs": "org.apache.hadoop:hadoop-gcp",
+    "delta": "io.delta:delta-spark", "iceberg": "org.apache.iceberg:iceberg-spark-runtime",
+}  # fmt: skip
+"""What brings a file system, by the last name in the package of its class, or a format of tables, by its name."""
+
+
+def refuse_absent(name: str, error: BaseException) -> None:
+    """Say so when the session lacks the file system of an address, or the format of a table."""
+    said = str(error)
+    lacks = re.search(r"Class [\w.]*\.fs\.(\w+)\.\w+ not found|No FileSystem for scheme \W?([\w.+-]+)", said)
+    form = re.search(r"Failed to find the data source: ([\w-]+(?:\.[\w-]+)*)", said)
+    if found := lacks or form:
+        what = "file system for this address" if lacks else "format of this name"
+        jar = _JARS.get(str(found[1]).lower(), "a jar that brings it")
+        raise DivulgeError(
+            f"{printable(name)}: the session of Spark has no {what}; nothing was read or written. Hint: add {jar} to "
+            "spark.jars.packages, in the version that fits its Spark and Hadoop, before it starts."
+        ) from error
+
+
+def is_address(table: Any) -> bool:
+    """Say whether a table is named by an address of a file system of Hadoop.
+
+    >>> is_address("s3a://bucket/people"), is_address("people.parquet"), is_address("/data/a:b")
+    (True, False, False)
+    """
+    return isinstance(table, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", table) is not None
+
+
+def address_of(table: Any) -> str | None:
+    """Return a table as an address of a file system of Hadoop; None where it is none, such as a path of this machine.
+
+    >>> address_of("s3a://bucket/people"), address_of("people.csv"), address_of(None)
+    ('s3a://bucket/people', None, None)
+    """
+    found = placed(table)
+    return found if is_address(found) else None
+
+
+def name_of(table: str | os.PathLike[str]) -> str:
+    """Return what messages and receipts call a table at a path or an address, or with a name: its last part."""
+    if not is_address(table):
+        return Path(table).name
+    parts = urlsplit(os.fspath(table))  # and never what is before an @
+    return path_at(os.fspath(table)).rpartition("/")[2] or parts.hostname or parts.scheme
+
+
+def path_at(address: str) -> str:
+    """Return the path that an address has in its file system.
+
+    >>> path_at("hdfs://host:8020/data/a#b?/"), path_at("viewfs:/data"), path_at("s3a://bucket")
+    ('/data/a#b?', '/data', '')
+    """
+    return re.sub(r"^[^:/]+:(//[^/]*)?", "", address).rstrip("/")
+
+
+def placed(table: Any) -> Any:
+    """Return the path that a file: address is of; all else as it is.
+
+    >>> placed("file:///data/a%20b"), placed("s3a://bucket/people")
+    ('/data/a b', 's3a://bucket/people')
+    """
+    local = isinstance(table, str) and re.match(r"file:/(?!/[^/])", table)
+    return url2pathname(urlsplit(table).path) if local else table
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of a file or folder in a file system of Hadoop; what is asked of a path is asked of it alike.
+
+    >>> place = Address("s3a://bucket/people/")
+    >>> print(place, place.name, place.with_name("people.receipt.json"), repr(place.suffix))
+    s3a://bucket/people people s3a://bucket/people.receipt.json ''
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text.rstrip("/"))
+
+    def __fspath__(self) -> str:
+        return self.text
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def name(self) -> str:
+        """The last part, empty where there is none."""
+        return path_at(self.text).rpartition("/")[2]
+
+    @property
+    def stem(self) -> str:
+        """The name without its suffix."""
+        return PurePosixPath(self.name).stem
+
+    @property
+    def suffix(self) -> str:
+        """What the name ends in, such as ".csv"."""
+        return PurePosixPath(self.name).suffix
+
+    def with_name(self, name: str) -> "Address":
+        """Return the address of another name beside it."""
+        return Address(f"{self.text.removesuffix(self.name)}{name}")
+
+    def __truediv__(self, name: str) -> "Address":
+        return Address(f"{self.text}/{name}")
