@@ -188,7 +188,7 @@ def ten_kinds(count: int) -> Task:
 
 
 def by_dp_accounting(kinds: Callable[[int, Any, dict[str, Any]], list[tuple[Any, int]]]) -> Maker:
-    """Return the maker of both bounds by dp-accounting on a grid on which they lie a hundredth apart, and ours 1e-6."""
+    """Return the maker of both bounds by dp-accounting on a grid on which they lie up to .03 apart, and ours 1e-6."""
 
     def maker(count: int) -> Task:
         import logging
