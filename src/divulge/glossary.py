@@ -378,13 +378,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
     "Correlated records": (
         Term("Markov chain; temporal correlations", "X_0, X_1, \\ldots", ("Chain",), "Cao et al.", "correlated"),
         Term("Bayesian network", "", ("Network",), "Pearl", "correlated"),
-        Term(
-            "backward and forward privacy leakage",
-            "",
-            ("networks.temporal_limit",),
-            "Cao et al.",
-            "correlated",
-        ),
+        Term("backward and forward privacy leakage", "", ("networks.temporal_limit",), "Cao et al.", "correlated"),
         Term("Pufferfish; Wasserstein mechanism", "W_\\infty", ("networks.wasserstein",), "Song et al.", "correlated"),
         Term(
             "Markov quilt mechanism; max-influence",
@@ -415,13 +409,7 @@ GLOSSARY: dict[str, tuple[Term, ...]] = {
         Term("noiseless hashing; buckets", "", ("protocols.noiseless_hashing",), "Csiszar 1967", "millions"),
         Term("Hadamard response", "", ("protocols.hadamard",), "Acharya et al. 2019", "millions"),
         Term("projective geometry response", "", ("protocols.projective",), "Feldman et al. 2022", "millions"),
-        Term(
-            "communication cost",
-            "",
-            ("protocols.choose",),
-            "Feldman et al. 2022",
-            "millions",
-        ),
+        Term("communication cost", "", ("protocols.choose",), "Feldman et al. 2022", "millions"),
         Term("chord bound", "", ("chord_bound",), "Csiszar 1967", "design"),
         Term("pure protocol; two levels", "S_y", ("protocols.Protocol",), "Wang et al. 2017", "millions"),
     ),

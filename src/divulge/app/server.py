@@ -115,9 +115,7 @@ def _templates(jinja2: Any, voice: Voice) -> Any:
             source, *rest = super().get_source(environment, template)
             return (translated(source, voice), *rest)
 
-    found = jinja2.Environment(
-        loader=Translated(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined
-    )  # fmt: skip
+    found = jinja2.Environment(loader=Translated(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined)
     numbers = {
         "share": in_hundred,
         "count": "{:,}".format,

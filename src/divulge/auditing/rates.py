@@ -15,9 +15,7 @@ from divulge.releasing.estimating.intervals import clopper_pearson
 
 IN, OUT = "in the data", "not in the data"
 
-OF_PAIRS = (
-    "ldp", "dp", "lift-capacity", "adp", "tv", "kl", "rdp", "zcdp", "bounded-cdp", "tcdp", "tcdp-capped", "gdp",
-)  # fmt: skip
+OF_PAIRS = ("ldp", "dp", "lift-capacity", "adp", "tv", "kl", "rdp", "zcdp", "bounded-cdp", "tcdp", "tcdp-capped", "gdp")
 """Kinds of claims about any two data sets that survive post-processing: error rates refute them."""
 
 _SAFE = 1e-12

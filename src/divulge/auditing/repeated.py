@@ -116,9 +116,7 @@ def _runs(request: Publish, table: Any, neighbor: Any, times: int) -> Any:
     seen = [np.searchsorted(edges, _ratios(pairs, which, times)) for which in (0, 1)]
     pa = require("pyarrow", "tables")
     names = np.array([f"loss {i + 1} of {_BINS}" for i in range(_BINS)])
-    return pa.table({
-        "table": ["first"] * times + ["second"] * times, "outcome": [*names[seen[0]], *names[seen[1]]],
-    })  # fmt: skip
+    return pa.table({"table": ["first"] * times + ["second"] * times, "outcome": [*names[seen[0]], *names[seen[1]]]})
 
 
 def _ratios(pairs: list[tuple[Noise, np.ndarray, np.ndarray]], which: int, times: int) -> np.ndarray:

@@ -85,13 +85,7 @@ def _columns(table: Any, columns: str | Sequence[str] | None, title: str) -> Any
     known = ", ".join(table.column_names)
     for name in names:
         if name not in table.column_names:
-            raise DivulgeError.of(
-                "columns",
-                f"be columns of {title}",
-                "one",
-                repr(name)[:60],
-                f"they are {known}.",
-            )
+            raise DivulgeError.of("columns", f"be columns of {title}", "one", repr(name)[:60], f"they are {known}.")
     return table.column(columns) if isinstance(columns, str) else table.select(names)
 
 

@@ -105,10 +105,7 @@ def read_channel(
       fair    1/2    1/2
     loaded    3/4    1/4
     """
-    with (
-        using(delimiter=delimiter, decimal=decimal, encoding=encoding, limits=limit),
-        opened(path) as stream,
-    ):
+    with using(delimiter=delimiter, decimal=decimal, encoding=encoding, limits=limit), opened(path) as stream:
         return _format(path, stream).channel(stream)
 
 

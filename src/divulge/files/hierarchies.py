@@ -320,9 +320,7 @@ class Coded(Record, Shown):
 
 
 _FORM = "A hierarchy has no header, a row for each value, and in it the value and what it is at each level, the last *."
-_UNKNOWN = {
-    "table": "not in it", "ladder": "no number", "dates": "no date", "prefix": "no text", "flat": "no value",
-}  # fmt: skip
+_UNKNOWN = {"table": "not in it", "ladder": "no number", "dates": "no date", "prefix": "no text", "flat": "no value"}
 
 
 def _ladder(hierarchy: Hierarchy, value: Hashable) -> tuple[str, ...]:

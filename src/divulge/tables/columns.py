@@ -153,9 +153,7 @@ class ColumnRisk(Record, Shown):
         numbers = {name: getattr(self, name) for name in ("groups", "k", "uniques", "certain", "information", "rise")}
         added = {"added_uniques": self.added_uniques, "added_information": self.added_information}
         disclosures = [one.to_dict() for one in self.disclosures]
-        return {
-            "columns": list(self.columns), **numbers, "lift": float(self.lift), **added, "disclosures": disclosures
-        }  # fmt: skip
+        return {"columns": list(self.columns), **numbers, "lift": float(self.lift), **added, "disclosures": disclosures}
 
 
 def risks(groups: Groups, confidence: float, pairs: bool) -> tuple[ColumnRisk, ...]:

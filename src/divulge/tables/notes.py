@@ -101,9 +101,7 @@ def before(others: int) -> tuple[str, ...]:
 def caveats(found: Any) -> tuple[str, ...]:
     """Return the sentences that stand with every assessment."""
     small = int((found.by_group.sizes < FEW).sum())
-    notes = [
-        *always(found.known), EXACT.format(confidence=percent(found.confidence)), *few_rows(small, found.groups)
-    ]  # fmt: skip
+    notes = [*always(found.known), EXACT.format(confidence=percent(found.confidence)), *few_rows(small, found.groups)]
     missing = [name for name, labels in zip(found.known, found.by_group.labels, strict=True) if None in labels]
     if missing:
         notes.append(

@@ -28,10 +28,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "local-hashing": ("local hashing", "one of a few groups of answers, by a rule drawn for each row; needs no list"),
     "hadamard": ("Hadamard response", "the number of a set that has half of all answers"),
     "projective": ("projective geometry response", "the number of a set of answers"),
-    "prefix-extension": (
-        "prefix extension",
-        "the beginning of a text; frequent texts are found by themselves",
-    ),
+    "prefix-extension": ("prefix extension", "the beginning of a text; frequent texts are found by themselves"),
 }
 """Protocol -> (its name, what a report is)."""
 

@@ -88,9 +88,7 @@ def arguments(session: Session, after: float | None = None) -> dict[str, Any]:
     options |= dict.fromkeys(asked["treated"], True)
     fills = {one["column"]: one["fill"] for one in asked["statistics"] if "fill" in one}
     options |= {"fill": fills} if fills else {}
-    statistics = [
-        one | ({"by": asked["by"]} if one["kind"] != "count" else {}) for one in asked["statistics"]
-    ]  # fmt: skip
+    statistics = [one | ({"by": asked["by"]} if one["kind"] != "count" else {}) for one in asked["statistics"]]
     return {"asked": statistics, "options": options}
 
 

@@ -44,9 +44,7 @@ class Program:
         value[1::2] = -self._factor(a, b)
         starts = np.arange(0, 2 * len(a), 2, dtype=np.int32)
         self._highs.addRows(len(a), np.full(len(a), -math.inf), np.zeros(len(a)), len(index), starts, index, value)
-        self._a, self._b, self._y = (
-            np.concatenate(pair) for pair in ((self._a, a), (self._b, b), (self._y, y))
-        )  # fmt: skip
+        self._a, self._b, self._y = (np.concatenate(pair) for pair in ((self._a, a), (self._b, b), (self._y, y)))
 
     def _factor(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.exp(np.minimum(self._epsilon * self._metric.matrix[a, b], _LARGEST))

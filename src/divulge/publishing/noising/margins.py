@@ -99,8 +99,7 @@ def projected(
                for value, by, weight in zip(values, bys, weights, strict=True)]  # fmt: skip
     if not non_negative and not whole:
         effects = _effects(margins, shape, total)
-        return [_back(_with_effects(effects, one.axes, shape), by, names)
-                for one, by in zip(margins, bys, strict=True)]  # fmt: skip
+        return [_back(_with_effects(effects, one.axes, shape), by, names) for one, by in zip(margins, bys, strict=True)]
     require_few_combinations(bys, sizes)
     table = _nearest_positive(margins, shape, total) if non_negative else _nearest(margins, shape, total)
     if whole:

@@ -46,8 +46,7 @@ def believed(source: Any, choice: Release, counts: Mapping[Hashable, int] | None
         raise DivulgeError.of("prior", f"have at most {MOST_SHARES:,} pairs of a group and an answer", "it",
                               f"with {rows.size:,}", "coarsen the table first (divulge generalize).")  # fmt: skip
     shares = [[Fraction(n, sum(row)) for n in row] for row in rows.tolist()]
-    return Assumed("groups", Prior.from_counts(dict(counts)), beliefs=ConvexHull(shares, list(counts)),
-                   within=promises)  # fmt: skip
+    return Assumed("groups", Prior.from_counts(dict(counts)), beliefs=ConvexHull(shares, list(counts)), within=promises)
 
 
 @dataclass(frozen=True)

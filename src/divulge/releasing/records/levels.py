@@ -19,8 +19,7 @@ from divulge.releasing.records.promised import promises, together
 ROUNDING = 1e-9
 """The share by which a number on paper may differ from what it is computed to be: other versions round otherwise."""
 
-_DECIDING = {"ldp": ("ldp",), "dp": ("ldp",), "pml": ("pml",), "pmc": ("pmc",), "lip": ("pml", "pmc"),
-             "lift": ("pml",)}  # fmt: skip
+_DECIDING = {"ldp": ("ldp",), "dp": ("ldp",), "pml": ("pml",), "pmc": ("pmc",), "lip": ("pml", "pmc"), "lift": ("pml",)}
 """Kind of a guarantee -> the levels whose largest is its epsilon, of lift the log of it."""
 
 

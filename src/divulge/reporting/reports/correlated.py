@@ -26,9 +26,7 @@ def correlated(report: Report) -> Section:
 def _of_chain(report: Report, chain: Chain) -> tuple[Rows, Picture]:
     voice, per, table = report.voice, nats_per(report.unit), chain.over_time()
     unit = voice.text(f"unit_{report.unit}")
-    levels = [
-        (row.local, row.online.upper, row.exact.upper, row.pml.upper, row.pmc.upper) for row in table
-    ]  # fmt: skip
+    levels = [(row.local, row.online.upper, row.exact.upper, row.pml.upper, row.pmc.upper) for row in table]
     rows = tuple(
         (voice.text("n_step", step=str(step)), *(amount(v / per, voice) for v in row))
         for step, row in enumerate(levels)

@@ -60,10 +60,7 @@ def _margins(width: float, height: float) -> dict[str, float]:
 
 def tails(pml: Pointwise, pmc: Pointwise, envelope: Sequence[tuple[float, float]], ax: "Axes", voice: Voice) -> None:
     """Draw the chance of an outcome that reveals more than t, and the worst of it after merging outcomes."""
-    for variable, color, line, name in (
-        (pml, GAIN, "-", "p_gain"),
-        (pmc, LOSS, "-.", "p_loss"),
-    ):
+    for variable, color, line, name in ((pml, GAIN, "-", "p_gain"), (pmc, LOSS, "-.", "p_loss")):
         pointwise(variable, ax)
         ax.lines[-1].set(color=color, linestyle=line, label=voice.text(name))
     for note in ax.texts:

@@ -160,8 +160,7 @@ def assumptions(report: Report) -> Section:
     if not points or len(report.beliefs) == 1:
         return Section("assumptions", voice.text("a_title"), ())
     unit = voice.text(f"unit_{report.unit}")
-    rows = [(share(s, voice), amount(pml, voice), amount(pmc, voice))
-            for s, pml, pmc in points if s in _MOVED_SHOWN]  # fmt: skip
+    rows = [(share(s, voice), amount(pml, voice), amount(pmc, voice)) for s, pml, pmc in points if s in _MOVED_SHOWN]
     table = Rows(voice.text("a_table", unit=unit, limit=amount(limit, voice)),
                  tuple(map(voice.text, ("a_moved", "p_gain", "p_loss"))), tuple(rows))  # fmt: skip
     blocks: tuple[Block, ...] = (Words(voice.text("a_words")), table)

@@ -161,9 +161,7 @@ def _untrue_sets(facts: Facts, voice: Voice) -> Text:
     up = raised(facts.matrix, _shares(facts))
     named = (facts.matrix * up).sum(axis=1).min() * BASE
     example = next((y for j, y in enumerate(facts.said) if up[:, j].sum() > 1), facts.said[0])
-    return voice.say(
-        "untrue_sets", example=Label(example), missed=voice.number(math.ceil(BASE - named - _CLOSE), 0)
-    )  # fmt: skip
+    return voice.say("untrue_sets", example=Label(example), missed=voice.number(math.ceil(BASE - named - _CLOSE), 0))
 
 
 def _shares(facts: Facts) -> np.ndarray:
@@ -413,8 +411,7 @@ def _groups(facts: Facts) -> list[tuple[list[str], float, list[str]]]:
     groups: list[tuple[list[str], float, list[str]]] = []
     for members, factor in found:
         at = [j for i in members for j in np.flatnonzero(facts.rises[i] >= factor * (1 - 1e-6)).tolist()]
-        groups.append(([facts.secrets[i] for i in sorted(members)], factor,
-                       [facts.said[j] for j in dict.fromkeys(at)]))  # fmt: skip
+        groups.append(([facts.secrets[i] for i in sorted(members)], factor, [facts.said[j] for j in dict.fromkeys(at)]))
     return groups
 
 
