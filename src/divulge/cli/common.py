@@ -1,4 +1,4 @@
-"""What the commands share: options, numbers for people and for programs, tables."""
+"""What the commands share: numbers for people and for programs, tables."""
 
 import json
 import math
@@ -8,42 +8,19 @@ from collections.abc import Callable, Container, Generator, Iterable, Mapping, S
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.extras import own_style, require
-from divulge.files.formats import CHANNEL, CHANNELS, TABLE, listed
 from divulge.files.opening import name_of, refuse_taken, replacing
 from divulge.model.shown import printable, printable_json, printable_lines, promised, reached
-from divulge.units import Unit
 
-UnitOption = Annotated[Unit, typer.Option("--unit", help="Unit of everything logarithmic.")]
-ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Of all bounds together.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object; infinity is the string inf.")]
-EngineOption = Annotated[
-    Literal["local", "spark"], typer.Option("--engine", help="Work on this machine in a stream, or with Spark.")
-]
-PriorOption = Annotated[
-    str | None,
-    typer.Option(
-        "--prior",
-        metavar="PRIOR",
-        help=f"What the adversary knows before: a {listed(CHANNELS)} file, the word uniform, or TABLE:COLUMN.",
-    ),
-]
 _SHORT = 9
 """Letters of a fraction that is shown as it is."""
 
 KEPT = " (from exact numbers of the table, for the keeper alone: readable by you alone)"
 """What is said of a file that was written with mode 0600."""
-
-_CHANNEL: Any = typer.Argument(metavar="CHANNEL", help=f"{CHANNEL}.")
-TABLE_HELP = f"{TABLE}."
-ChannelArgument = Annotated[str, _CHANNEL]
-OptionalChannel = Annotated[str | None, _CHANNEL]
 
 
 def as_json(value: Any) -> Any:
@@ -156,9 +133,6 @@ def print_table(
         console = Console(highlight=False, width=max(80, Console(width=10_000).measure(table).maximum))
     console.print(Text(printable(title), style="bold"))
     console.print(table)
-
-
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 
 
 def draw(subject: Any, path: Path, *, force: bool, private: bool = False, **options: Any) -> None:

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from divulge.cli.common import lower, note, upper
 from divulge.errors import DivulgeError
@@ -13,13 +11,6 @@ from divulge.model.labels import Labels, position, text_of
 from divulge.model.prior import Prior
 from divulge.model.shown import number
 from divulge.units import Unit, nats_per
-
-ReportOption = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="PAGE", help="With --secret: the page to write, such as report.html."),
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="With --report: replace a page that exists.")]
-LanguageOption = Annotated[str | None, typer.Option("--language", help="With --report: en or de.")]
 
 
 def refuse_report(page: Path | None, force: bool, language: str | None, needs: str | None, others: bool) -> None:

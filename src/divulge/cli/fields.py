@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import TABLE_HELP
+from divulge.cli.options import TABLE_HELP
 from divulge.late import late
 from divulge.releasing.request import ACTIONS, Request
 

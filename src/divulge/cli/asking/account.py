@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import ForceOption, JsonOption, UnitOption, busy, draw, emit, print_table
+from divulge.cli.common import busy, draw, emit, print_table
+from divulge.cli.options import ForceOption, JsonOption, UnitOption
 from divulge.errors import number_of
 from divulge.model.shown import promised, reached
 

@@ -4,20 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import (
-    TABLE_HELP,
-    EngineOption,
-    JsonOption,
-    busy,
-    emit,
-    lower,
-    note,
-    number,
-    print_table,
-    say,
-    upper,
-)
+from divulge.cli.common import busy, emit, lower, note, number, print_table, say, upper
 from divulge.cli.names import names_between_commas
+from divulge.cli.options import TABLE_HELP, EngineOption, JsonOption
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.model.shown import at_least, at_most, named
 

@@ -5,17 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from divulge.cli.common import (
-    ChannelArgument,
-    JsonOption,
-    PriorOption,
-    UnitOption,
-    emit,
-    number,
-    print_table,
-    say,
-    upper,
-)
+from divulge.cli.common import emit, number, print_table, say, upper
+from divulge.cli.options import ChannelArgument, JsonOption, PriorOption, UnitOption
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel, read_prior
 from divulge.model.shown import number as as_text

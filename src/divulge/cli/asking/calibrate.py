@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, busy, emit, print_table
+from divulge.cli.common import busy, emit, print_table
+from divulge.cli.options import JsonOption, UnitOption
 from divulge.errors import DivulgeError
 from divulge.model.shown import promised
 

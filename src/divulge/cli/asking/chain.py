@@ -4,18 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, busy, emit, lower, say, upper
-from divulge.cli.correlated import (
-    ForceOption,
-    LanguageOption,
-    ReportOption,
-    as_outcome,
-    by_label,
-    refuse_report,
-    worst_record,
-    worst_text,
-    write_report,
-)
+from divulge.cli.common import busy, emit, lower, say, upper
+from divulge.cli.correlated import as_outcome, by_label, refuse_report, worst_record, worst_text, write_report
+from divulge.cli.options import JsonOption, ReportForceOption, ReportLanguageOption, ReportOption, UnitOption
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.files.formats import CHANNEL
@@ -48,8 +39,8 @@ def command(
         float | None, typer.Option("--calibrate", metavar="EPSILON", help="The level of each release that keeps this.")
     ] = None,
     report: ReportOption = None,
-    force: ForceOption = False,
-    language: LanguageOption = None,
+    force: ReportForceOption = False,
+    language: ReportLanguageOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import ChannelArgument, JsonOption, PriorOption, UnitOption, emit, say
+from divulge.cli.common import emit, say
 from divulge.cli.distance import DistanceOption, parsed
+from divulge.cli.options import ChannelArgument, JsonOption, PriorOption, UnitOption
 from divulge.files import read_channel, read_prior
 from divulge.ties import first_smallest
 

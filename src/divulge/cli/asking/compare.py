@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, busy, emit, say
+from divulge.cli.common import busy, emit, say
+from divulge.cli.options import JsonOption, PriorOption, UnitOption
 from divulge.files import read_channel, read_prior
 from divulge.files.formats import CHANNEL
 from divulge.files.opening import name_of

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, PriorOption, UnitOption, busy, emit, say
+from divulge.cli.common import busy, emit, say
 from divulge.cli.distance import DistanceOption, metric_of
+from divulge.cli.options import JsonOption, PriorOption, UnitOption
 from divulge.files import read_prior
 
 USUAL = ("adp=?:1e-6", "adp=?:1e-9", "rdp=2:?", "rdp=32:?")

@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from divulge.cli.common import (
-    ForceOption,
-    JsonOption,
-    UnitOption,
-    counted,
-    draw,
-    emit,
-    lower,
-    number,
-    print_table,
-    say,
-    upper,
-)
+from divulge.cli.common import counted, draw, emit, lower, number, print_table, say, upper
 from divulge.cli.distance import DistanceOption, metric_of
+from divulge.cli.options import ForceOption, JsonOption, UnitOption
 from divulge.errors import DivulgeError
 from divulge.files import column_names, read_channel, read_joint, read_prior, writable, write_channel
 from divulge.files.formats import CHANNELS, listed

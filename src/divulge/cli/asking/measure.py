@@ -6,21 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import (
-    TABLE_HELP,
-    WIDTH,
-    JsonOption,
-    OptionalChannel,
-    PriorOption,
-    UnitOption,
-    emit,
-    note,
-    number,
-    one_of,
-    print_table,
-    tell_of_itself,
-    upper,
-)
+from divulge.cli.common import WIDTH, emit, note, number, one_of, print_table, tell_of_itself, upper
+from divulge.cli.options import TABLE_HELP, JsonOption, OptionalChannel, PriorOption, UnitOption
 from divulge.errors import DivulgeError, number_of
 from divulge.ties import falling
 

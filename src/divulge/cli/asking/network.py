@@ -4,18 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, UnitOption, busy, emit, say, upper
-from divulge.cli.correlated import (
-    ForceOption,
-    LanguageOption,
-    ReportOption,
-    as_outcome,
-    by_label,
-    refuse_report,
-    worst_record,
-    worst_text,
-    write_report,
-)
+from divulge.cli.common import busy, emit, say, upper
+from divulge.cli.correlated import as_outcome, by_label, refuse_report, worst_record, worst_text, write_report
+from divulge.cli.options import JsonOption, ReportForceOption, ReportLanguageOption, ReportOption, UnitOption
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel
 from divulge.files.formats import CHANNEL
@@ -38,8 +29,8 @@ def command(
         float, typer.Option("--tolerance", help="Rows that miss 1 by no more than this are renormalized.")
     ] = 1e-9,
     report: ReportOption = None,
-    force: ForceOption = False,
-    language: LanguageOption = None,
+    force: ReportForceOption = False,
+    language: ReportLanguageOption = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:

@@ -5,19 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import (
-    ForceOption,
-    JsonOption,
-    UnitOption,
-    busy,
-    draw,
-    emit,
-    lower,
-    number,
-    print_table,
-    say,
-    upper,
-)
+from divulge.cli.common import busy, draw, emit, lower, number, print_table, say, upper
+from divulge.cli.options import ForceOption, JsonOption, UnitOption
 from divulge.errors import DivulgeError
 
 _KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or discrete-gaussian"

@@ -4,22 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import (
-    TABLE_HELP,
-    ConfidenceOption,
-    EngineOption,
-    JsonOption,
-    UnitOption,
-    emit,
-    lower,
-    note,
-    number,
-    print_table,
-    say,
-    say_claim,
-    tell_of_itself,
-    upper,
-)
+from divulge.cli.common import emit, lower, note, number, print_table, say, say_claim, tell_of_itself, upper
+from divulge.cli.options import TABLE_HELP, ConfidenceOption, EngineOption, JsonOption, UnitOption
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.model.shown import at_least, at_most, percent
 

@@ -4,18 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import (
-    TABLE_HELP,
-    ConfidenceOption,
-    JsonOption,
-    UnitOption,
-    emit,
-    lower,
-    note,
-    number,
-    say,
-    say_claim,
-)
+from divulge.cli.common import emit, lower, note, number, say, say_claim
+from divulge.cli.options import TABLE_HELP, ConfidenceOption, JsonOption, UnitOption
 from divulge.errors import number_of
 from divulge.model.shown import percent
 

@@ -6,20 +6,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from divulge.cli.common import (
-    TABLE_HELP,
-    ConfidenceOption,
-    ForceOption,
-    JsonOption,
-    UnitOption,
-    draw,
-    emit,
-    lower,
-    note,
-    number,
-    say,
-    say_claim,
-)
+from divulge.cli.common import draw, emit, lower, note, number, say, say_claim
+from divulge.cli.options import TABLE_HELP, ConfidenceOption, ForceOption, JsonOption, UnitOption
 from divulge.errors import DivulgeError, number_of
 from divulge.model.shown import percent
 

@@ -6,8 +6,9 @@ import typer
 
 from divulge.cli.auditing.audit_attribute import say_guesses
 from divulge.cli.auditing.audit_model import BaseRateOption, ClaimOption
-from divulge.cli.common import TABLE_HELP, ConfidenceOption, JsonOption, UnitOption, emit, lower, note, say, say_claim
+from divulge.cli.common import emit, lower, note, say, say_claim
 from divulge.cli.names import names_between_commas
+from divulge.cli.options import TABLE_HELP, ConfidenceOption, JsonOption, UnitOption
 from divulge.errors import number_of
 from divulge.model.shown import percent
 

@@ -5,18 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import (
-    TABLE_HELP,
-    EngineOption,
-    JsonOption,
-    emit,
-    lower,
-    note,
-    print_table,
-    say,
-    upper,
-    watched_rows,
-)
+from divulge.cli.common import emit, lower, note, print_table, say, upper, watched_rows
+from divulge.cli.options import TABLE_HELP, EngineOption, JsonOption
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.files.opening import name_of
 from divulge.model.shown import percent

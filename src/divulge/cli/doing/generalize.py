@@ -3,11 +3,12 @@
 from typing import Any
 
 from divulge.cli.asking.assess import columns_and_files
-from divulge.cli.common import JsonOption, emit, lower, note, print_table, say, upper
+from divulge.cli.common import emit, lower, note, print_table, say, upper
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
 from divulge.cli.names import names_between_commas
+from divulge.cli.options import JsonOption
 from divulge.errors import DivulgeError, number_of, printable
 from divulge.files.opening import name_of
 from divulge.model.shown import named

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import WIDTH, JsonOption, UnitOption, emit, note, print_table, say, upper
+from divulge.cli.common import WIDTH, emit, note, print_table, say, upper
+from divulge.cli.options import JsonOption, UnitOption
 from divulge.errors import number_of, printable
 from divulge.files.opening import name_of
 from divulge.units import levels_in, nats_per

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from divulge import staging, stopping
-from divulge.cli.common import JsonOption, emit, note, print_table, say, watched_rows
+from divulge.cli.common import emit, note, print_table, say, watched_rows
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
 from divulge.cli.names import names_between_commas
+from divulge.cli.options import JsonOption
 from divulge.errors import DivulgeError, number_of
 from divulge.model.shown import promised, reached
 

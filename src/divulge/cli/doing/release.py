@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import JsonOption, emit, note, say, watched_rows
+from divulge.cli.common import emit, note, say, watched_rows
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
+from divulge.cli.options import JsonOption
 from divulge.errors import DivulgeError, number_of
 from divulge.files.opening import name_of, refuse_taken
 from divulge.units import levels_in, nats_per

@@ -5,21 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import (
-    KEPT,
-    TABLE_HELP,
-    JsonOption,
-    OptionalChannel,
-    PriorOption,
-    UnitOption,
-    busy,
-    counted,
-    emit,
-    note,
-    one_of,
-    say,
-    tell_of_itself,
-)
+from divulge.cli.common import KEPT, busy, counted, emit, note, one_of, say, tell_of_itself
+from divulge.cli.options import TABLE_HELP, JsonOption, OptionalChannel, PriorOption, UnitOption
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.files.opening import name_of, refuse_taken

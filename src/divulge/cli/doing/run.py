@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import ForceOption, JsonOption, note
+from divulge.cli.common import note
+from divulge.cli.options import ForceOption, JsonOption
 from divulge.errors import DivulgeError
 from divulge.files.opening import name_of
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import JsonOption, emit, note, say
+from divulge.cli.common import emit, note, say
+from divulge.cli.options import JsonOption
 from divulge.files.opening import name_of
 
 

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli.common import JsonOption, emit, say
+from divulge.cli.common import emit, say
+from divulge.cli.options import JsonOption
 from divulge.files.opening import name_of
 
 
