@@ -24,8 +24,7 @@ PriorOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 ReportOption = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="PAGE", help="With --secret: the page to write, such as report.html."),
+    Path | None, typer.Option("--report", metavar="PAGE", help="With --secret: the page to write, such as report.html.")
 ]
 ReportForceOption = Annotated[bool, typer.Option("--force", help="With --report: replace a page that exists.")]
 ReportLanguageOption = Annotated[str | None, typer.Option("--language", help="With --report: en or de.")]

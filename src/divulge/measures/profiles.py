@@ -236,12 +236,7 @@ def profile(mechanism: JointLike | ChannelLike, unit: Unit = "nats") -> Profile:
 
 
 def _profile(
-    channel: Channel,
-    ends: Extremes,
-    logs: np.ndarray,
-    unit: Unit,
-    first: FirstStep | None = None,
-    **of_joint: Any,
+    channel: Channel, ends: Extremes, logs: np.ndarray, unit: Unit, first: FirstStep | None = None, **of_joint: Any
 ) -> Profile:
     sides = ends.top, ends.bottom
     worst = worst_column(sides)

@@ -41,8 +41,7 @@ class Generalize(Request):
 
     known: Annotated[Names, Option("Columns that people may know: a,b,c.", metavar="COLS")]
     guarantees: Annotated[
-        Any,
-        Option("k=5, t=0.2, distinct-l=3, pml=1; may be repeated.", list[str], "GUARANTEE", ("--guarantee",)),
+        Any, Option("k=5, t=0.2, distinct-l=3, pml=1; may be repeated.", list[str], "GUARANTEE", ("--guarantee",))
     ]
     secret: Annotated[Names | None, Option("The sensitive columns, with commas between.", metavar="COLS")] = None
     hierarchies: Annotated[

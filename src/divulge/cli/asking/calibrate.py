@@ -39,16 +39,14 @@ def command(
     ] = None,
     sensitivity: Annotated[float, typer.Option("--sensitivity", metavar="S", help="Of the query, for noise.")] = 1.0,
     base_rate: Annotated[
-        float,
-        typer.Option("--base-rate", metavar="P", help="How probable it is beforehand that a record is in (pml)."),
+        float, typer.Option("--base-rate", metavar="P", help="How probable it is beforehand that a record is in (pml).")
     ] = 0.5,
     beside: Annotated[
         str | None,
         typer.Option("--beside", metavar="RELEASES", help="Others about the same data, as for account; they count."),
     ] = None,
     people: Annotated[
-        int | None,
-        typer.Option("--people", metavar="N", help="Each run is the shuffled reports of so many people."),
+        int | None, typer.Option("--people", metavar="N", help="Each run is the shuffled reports of so many people.")
     ] = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,

@@ -17,8 +17,7 @@ def command(
         typer.Option("--secret", metavar="COL", help="The original values; several columns if released together."),
     ],
     released: Annotated[
-        list[str],
-        typer.Option("--released", metavar="COL", help="The published values; in the order of the secrets."),
+        list[str], typer.Option("--released", metavar="COL", help="The published values; in the order of the secrets.")
     ],
     claim: Annotated[
         str | None,

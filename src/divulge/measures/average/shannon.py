@@ -175,11 +175,7 @@ def _of_few(channel: Channel, logs: np.ndarray, tolerance: float) -> tuple[Maxim
 
 
 def _of_many(
-    channel: Channel,
-    logs: np.ndarray,
-    tolerance: float,
-    steps: int | None = None,
-    first: FirstStep | None = None,
+    channel: Channel, logs: np.ndarray, tolerance: float, steps: int | None = None, first: FirstStep | None = None
 ) -> tuple[Maximum, float]:
     """Return what the farthest rows give, or what steps of Blahut and Arimoto find where these are not few."""
     c, slack = channel.floats, _slack(channel)

@@ -159,11 +159,7 @@ def constant(secrets: Secrets, outcome: Hashable = "released") -> Channel:
 
 
 def random(
-    secrets: Secrets,
-    outcomes: int | Iterable[Hashable],
-    *,
-    concentration: float = 1.0,
-    rng: Seed | None = None,
+    secrets: Secrets, outcomes: int | Iterable[Hashable], *, concentration: float = 1.0, rng: Seed | None = None
 ) -> Channel:
     """Return a random channel: rows are independent Dirichlet draws (1: uniform on the simplex), shape (N, M).
 

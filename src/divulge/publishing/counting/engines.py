@@ -70,11 +70,7 @@ def values_in(table: Table, columns: Sequence[str], null_as: Hashable = None) ->
 
 
 def counted(
-    table: Table,
-    queries: Sequence[Query],
-    values: Mapping[str, Categories],
-    unit: Unit,
-    null_as: Hashable = None,
+    table: Table, queries: Sequence[Query], values: Mapping[str, Categories], unit: Unit, null_as: Hashable = None
 ) -> Counted:
     """Return the exact numbers of all queries, in one pass."""
     groups = sorted({name for query in queries for name in query.by})

@@ -104,11 +104,11 @@ NAMED: dict[str, Given] = {
     ),
     "subset-selection": Given(
         "a set of values that likely holds the truth",
-        lambda prior, s: mechanisms.subset_selection(prior.secrets, **s),
+        lambda prior, s: mechanisms.subset_selection(prior.secrets, **s)
     ),
     "extremal": Given(
         "the most information under epsilon-pml, for small epsilon",
-        lambda prior, s: mechanisms.extremal(prior, **s),
+        lambda prior, s: mechanisms.extremal(prior, **s)
     ),
     "resample": Given(
         "the truth, or with chance e^-epsilon a fresh draw from the prior",
@@ -116,7 +116,7 @@ NAMED: dict[str, Given] = {
     ),
     "erasure": Given(
         "the truth, or with chance e^-epsilon nothing",
-        lambda prior, s: mechanisms.erasure(prior.secrets, _share(s)),
+        lambda prior, s: mechanisms.erasure(prior.secrets, _share(s))
     ),
     "symmetric": Given(
         "the truth, or each other value equally often",
