@@ -21,6 +21,7 @@ import divulge as dv
 from divulge.reporting.page import tag
 from divulge.reporting.reports import pictures
 from divulge.reporting.reports.content import contents
+from divulge.reporting.text import table_lines
 
 COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["ill", "well"], ["yes", "no"])
 JOINT = dv.Joint(["1/10", "9/10"], COIN)
@@ -531,3 +532,7 @@ def test_a_report_on_a_chain_needs_a_secret_and_nothing_of_a_table(options: dict
     chain = dv.Chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]], steps=2)
     with pytest.raises(dv.DivulgeError, match=message):
         dv.report(chain, **options)
+
+
+def test_a_line_stands_below_a_header_of_several_lines() -> None:
+    assert table_lines([["a", "b c"], ["1", "2"]], {0}, 1) == ["a  b", "   c", "----", "1  2"]

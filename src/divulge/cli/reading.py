@@ -112,7 +112,9 @@ def with_options(command: Callable[..., None], options: dict[str, Any]) -> Calla
             command(**given)
 
     more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(kind), annotation=kind)
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=False if kind.__origin__ is bool else None, annotation=kind
+        )
         for name, kind in added.items()
     ]
     parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own.parameters.values()), *more]
@@ -132,7 +134,3 @@ def telling(command: Any) -> Any:
 
     command.invoke = with_notes
     return command
-
-
-def _default(kind: Any) -> Any:
-    return False if kind.__origin__ is bool else None

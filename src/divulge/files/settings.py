@@ -68,14 +68,6 @@ def _shown(count: float) -> str:
     return f"{count:,.0f}" if count < 1e18 else f"{count:.3g}"
 
 
-def _limits_of_the_environment() -> Limits:
-    return Limits.of(os.environ.get("DIVULGE_LIMIT", ""))
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, stacklevel=2)
-
-
 @dataclass(frozen=True)
 class Settings:
     """What a caller says about files; what is None is guessed, and told."""
@@ -91,8 +83,8 @@ class Settings:
     group: tuple[str, ...] = ()
     line_breaks: bool = False
     escape_formulas: bool = False
-    limits: Limits = field(default_factory=_limits_of_the_environment)
-    tell: Callable[[str], None] = _warn
+    limits: Limits = field(default_factory=lambda: Limits.of(os.environ.get("DIVULGE_LIMIT", "")))
+    tell: Callable[[str], None] = warnings.warn
 
 
 _CURRENT: ContextVar[Settings | None] = ContextVar("settings", default=None)

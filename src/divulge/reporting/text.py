@@ -1,6 +1,6 @@
 """A report as text for a terminal; pictures are left to the page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import zip_longest
 from textwrap import fill, wrap
 from typing import Any
@@ -24,6 +24,21 @@ def as_text(sections: Sequence[Section]) -> str:
     return "\n\n".join(parts)
 
 
+def table_lines(texts: Sequence[Sequence[str]], left: Container[int], widest: int) -> list[str]:
+    """Return the lines of a table whose first row is its header; a cell goes on below after so many characters."""
+    cells = [[wrap(printable(text), widest) or [""] for text in row] for row in texts]
+    widths = [max(len(line) for cell in column for line in cell) for column in zip(*cells, strict=True)]
+    lines: list[str] = []
+    for row in cells:
+        for parts in zip_longest(*row, fillvalue=""):
+            placed = zip(parts, widths, strict=True)
+            shown = [text.ljust(n) if i in left else text.rjust(n) for i, (text, n) in enumerate(placed)]
+            lines.append("  ".join(shown).rstrip())
+        if row is cells[0]:
+            lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return lines
+
+
 def _wrapped(text: str, first: str = "", rest: str = "") -> str:
     return fill(printable(text), _WIDTH, initial_indent=first, subsequent_indent=rest)
 
@@ -39,17 +54,7 @@ def _items(block: Items) -> str:
 
 def _rows(block: Rows) -> str:
     texts = [block.header, *(tuple(v if isinstance(v, str) else v.text for v in row) for row in block.rows)]
-    table = [[wrap(printable(text), _WIDEST) or [""] for text in line] for line in texts]
-    widths = [max(len(part) for cell in column for part in cell) for column in zip(*table, strict=True)]
-    lines: list[str] = []
-    for row in table:
-        for parts in zip_longest(*row, fillvalue=""):
-            placed = zip(parts, widths, strict=True)
-            cells = [text.ljust(n) if i in block.left else text.rjust(n) for i, (text, n) in enumerate(placed)]
-            lines.append("  ".join(cells).rstrip())
-        if len(lines) <= len(row[0]):
-            lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
-    return "\n".join([_wrapped(block.caption), "", *lines])
+    return "\n".join([_wrapped(block.caption), "", *table_lines(texts, block.left, _WIDEST)])
 
 
 def _folded(block: Folded) -> str:

@@ -50,10 +50,6 @@ def _begin(session: Session, path: Path, name: str, options: dict[str, Any]) -> 
     }
 
 
-def _ingest(session: Session) -> Any:
-    return session.job("data", work.ingest, **session.choices["reading"])
-
-
 def show(pages: Any, request: Any) -> Any:
     """The page: a form for a file, or the columns of the one that was chosen."""
     session = pages.session(request)
@@ -76,7 +72,9 @@ def columns(pages: Any, request: Any) -> Any:
                 "spelled": session.choices["reading"]["options"].get("one_spelling", ()),
                 "many": any((column["values"] or 0) > MANY for column in found["columns"])}  # fmt: skip
 
-    return pages.part(session, "data", _ingest(session), "_columns.html", known)
+    return pages.part(
+        session, "data", session.job("data", work.ingest, **session.choices["reading"]), "_columns.html", known
+    )
 
 
 def rules_in(session: Session) -> dict[str, str]:

@@ -62,7 +62,7 @@ def command(
     from divulge.reporting.reports.report import write_page
     from divulge.reporting.statements.voice import Voice
 
-    if channel is not None and receipt is None and _is_receipt(channel):
+    if channel is not None and receipt is None and Path(channel).name.endswith((".receipt.json", ".keeper.json")):
         channel, receipt = None, channel
     given = one_of({"CHANNEL": channel, "--receipt": receipt, "--data": data})
     asked: dict[str, Any] = {}
@@ -122,11 +122,6 @@ def command(
         emit(found.to_dict())
     elif out is None:
         say(found.text())
-
-
-def _is_receipt(name: str) -> bool:
-    """Say whether a file is called what `divulge release` and `divulge publish` call a receipt."""
-    return Path(name).name.endswith((".receipt.json", ".keeper.json"))
 
 
 def _tell_statement(found: Any, out: Path | None, force: bool, unit: Any, as_json: bool, language: str) -> None:

@@ -7,7 +7,7 @@ the largest, by a function of what the two rows show.
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from divulge import exact
@@ -99,12 +99,10 @@ def sub_gaussian(pairs: Pairs, bound: Ball) -> bool | None:
     if any(q == 0 < p for p, q in pairs):
         return False
     moments = _moments(pairs)
-    sides = [below(Moments(moments.weights, moments.ratios, sign), partial(_around_mean, bound)) for sign in (1, -1)]
+    sides = [
+        below(Moments(moments.weights, moments.ratios, sign), lambda: (None, bound() ** 2 / 2)) for sign in (1, -1)
+    ]
     return True if all(sides) else False if False in sides else None
-
-
-def _around_mean(bound: Ball) -> tuple[None, Any]:
-    return None, bound() ** 2 / 2
 
 
 def _moments(pairs: Pairs) -> Moments:

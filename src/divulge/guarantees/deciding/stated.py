@@ -49,18 +49,10 @@ def _gaussian(ball: Callable[..., Any]) -> Callable[..., Ball | None]:
     return form
 
 
-def _renyi_of_gaussian(mu: Any, alpha: Any) -> Any:
-    return exact.ball(alpha) * mu**2 / 2
-
-
 def _line_of_gaussian(mu: Any, xi: Fraction, up_to: Any) -> Any:
     """Return sup of mu^2/2 - xi / alpha over 1 < alpha <= up_to, at least 0."""
     hardest = Fraction(1) if xi < 0 else up_to
     return formulas.positive(mu**2 / 2 - (0 if hardest == math.inf else exact.arb(xi) / exact.ball(hardest)))
-
-
-def _delta_of_gaussian(mu: Any, delta: Fraction) -> Any:
-    return formulas.approximate_of_gaussian(mu, exact.arb(delta))
 
 
 def _tail_of_gaussian(mu: Any, delta: Fraction) -> Any:
@@ -73,12 +65,12 @@ def _tail_of_gaussian(mu: Any, delta: Fraction) -> Any:
 
 _GAUSSIAN: dict[str, Callable[..., Ball | None]] = {
     "mean": _gaussian(lambda mu: mu**2 / 2),
-    "renyi": _gaussian(_renyi_of_gaussian),
+    "renyi": _gaussian(lambda mu, alpha: exact.ball(alpha) * mu**2 / 2),
     "rho": _gaussian(_line_of_gaussian),
     "mu": _gaussian(lambda mu: mu),
     "tau": _gaussian(lambda mu: mu),
     "variation": _gaussian(lambda mu: (mu / exact.arb(Fraction(8)).sqrt()).erf()),
-    "delta": _gaussian(_delta_of_gaussian),
+    "delta": _gaussian(lambda mu, delta: formulas.approximate_of_gaussian(mu, exact.arb(delta))),
     "tail": _gaussian(_tail_of_gaussian),
     "chi-squared": _gaussian(lambda mu: (mu**2).expm1()),
     "hellinger": _gaussian(lambda mu: -2 * (-(mu**2) / 8).expm1()),

@@ -158,7 +158,7 @@ def _level(channel: Channel, metric: Metric) -> Level:
     margin = _ULPS * (2 + float(np.abs(logs[np.isfinite(logs)]).max()))
     distances = metric.floats[metric.classes[i, j]]
     tops = np.concatenate([
-        _steepest(logs, i[part], j[part]) / distances[part]
+        np.abs(_differences(logs, i[part], j[part])).max(axis=1) / distances[part]
         for part in np.array_split(np.arange(len(i)), -(-len(i) * logs.shape[1] // _CELLS))
     ])  # fmt: skip
     place = first_largest(tops.tolist())
@@ -192,10 +192,6 @@ def _differences(logs: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """Return log C_iy - log C_jy; 0 where both are impossible."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(logs[i] - logs[j], nan=0.0, posinf=np.inf, neginf=-np.inf)
-
-
-def _steepest(logs: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    return np.abs(_differences(logs, i, j)).max(axis=1)
 
 
 class _Exactly:

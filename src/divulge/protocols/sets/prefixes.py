@@ -75,11 +75,6 @@ LONGEST = 4
 """Bytes of the longest character in UTF-8."""
 
 
-def _bytes_of(lead: int) -> int:
-    """Return of how many bytes the character is that begins with one."""
-    return 1 + sum(lead >= first for first in (0xC0, 0xE0, 0xF0))
-
-
 @lru_cache(maxsize=1 << 14)
 def _following(begun: bytes, room: int) -> tuple[bytes, ...]:
     """Return the bytes that can follow the begun part of a character in UTF-8 that has so much room, and the signs."""
@@ -90,7 +85,8 @@ def _following(begun: bytes, room: int) -> tuple[bytes, ...]:
             codecs.utf_8_decode(with_it, "strict", False)
         except UnicodeDecodeError:
             continue
-        if _bytes_of(with_it[0]) <= room:  # else the text was cut before it
+        length = 1 + sum(with_it[0] >= first for first in (0xC0, 0xE0, 0xF0))  # of the character, in bytes
+        if length <= room:  # else the text was cut before it
             found.append(bytes([byte]))
     if not begun:
         found += [END, CUT] if room < LONGEST else [END]

@@ -104,7 +104,7 @@ def counted(
         sums += [f"count(v{i}) AS n{i}", f"sum(r{i}) AS r{i}", f"sum(k{i}) AS k{i}"]
         sums += [] if number.fill is None else [f"sum(f{i}) AS f{i}"]
     sums += [f"sum(p{i}) AS c{i}" for i in range(len(shown))]
-    named = [_set(one, groups) for one in wanted]
+    named = [[f"v{part}" if isinstance(part, int) else f"g{groups.index(part)}" for part in one] for one in wanted]
     marks = [f"GROUPING({c}) AS m_{c}" for c in columns]
     once = dict.fromkeys(tuple(sorted(one)) for one in named)  # columns in another order are the same set
     by = f" GROUP BY GROUPING SETS ({', '.join('(' + ', '.join(one) + ')' for one in once)})" if columns else ""
@@ -137,10 +137,6 @@ class Number:
 def number_of_steps(column: str, step: Fraction, ends: tuple[int, int], fill: int | None) -> Number:
     """Return a column in whole steps between ends, with what a missing number counts as."""
     return Number(column, step, 0, False, ends, fill)
-
-
-def _set(one: tuple[Any, ...], groups: Sequence[str]) -> list[str]:
-    return [f"v{part}" if isinstance(part, int) else f"g{groups.index(part)}" for part in one]
 
 
 def _real(table: Table, column: str) -> str:
@@ -291,7 +287,9 @@ class _Gathered:
             rows[one] = np.flatnonzero(keep)
         total = int(self._column("rows", rows[()]).sum())
         if self.rows_known and any(total * query.reach >= MOST_TOTAL for query in queries if query.kind != "ranks"):
-            raise _overflow(self.table.source.name)
+            raise DivulgeError.of("step", "be so coarse that sums stay below 2^62 steps",
+                                  f"a sum of {self.table.source.name}", "larger",
+                                  "give a larger step=, or narrower bounds.")  # fmt: skip
         places = {one: self._places(one, rows[one]) for one in wanted}
         out = [self._answer(query, rows[one], places[one]) for query, one in zip(queries, sets, strict=True)]
         groups: dict[tuple[str, ...], np.ndarray] = {}
@@ -372,8 +370,3 @@ class _Gathered:
         if query.kind == "cut":
             return self._put(shape, places, self._column(f"k{i}", rows))
         return self._put(shape, places, self._column(f"{'q' if query.kind == 'squares' else 's'}{i}", rows))
-
-
-def _overflow(name: str) -> DivulgeError:
-    return DivulgeError.of("step", "be so coarse that sums stay below 2^62 steps", f"a sum of {name}", "larger",
-                           "give a larger step=, or narrower bounds.")  # fmt: skip

@@ -1,13 +1,12 @@
 """A statement as one HTML page and as text."""
 
-from itertools import zip_longest
-from textwrap import fill, wrap
+from textwrap import fill
 from typing import TYPE_CHECKING
 
-from divulge.model.shown import printable
 from divulge.reporting.page import POLICY, STYLE, Html, tag
 from divulge.reporting.statements.parts import Grid, Head, Map, Para, Part, People
 from divulge.reporting.statements.voice import Label, Text, plain
+from divulge.reporting.text import table_lines
 
 if TYPE_CHECKING:
     from divulge.reporting.statements.statement import Statement
@@ -158,7 +157,8 @@ def as_text(statement: "Statement") -> str:
             first = "- " if part.tone == "item" else ""
             lines += [fill(plain(part.text), _WIDTH, initial_indent=first, subsequent_indent=" " * len(first)), ""]
         elif isinstance(part, Grid):
-            lines += [*_table(part), ""]
+            texts = [[plain(text) for text in row] for row in (part.header, *part.rows)]
+            lines += [*table_lines(texts, part.left, _CELL), ""]
         elif isinstance(part, Map):
             lines += [fill(f"{plain(part.alt)} {plain(part.caption)}", _WIDTH), ""]
         else:
@@ -166,21 +166,6 @@ def as_text(statement: "Statement") -> str:
                       for start in range(0, 100, 20)]  # fmt: skip
             lines += [fill(plain(part.caption), _WIDTH), ""]
     return "\n".join(lines).replace("\n\n\n", "\n\n").rstrip() + "\n"
-
-
-def _table(grid: Grid) -> list[str]:
-    texts = [grid.header, *grid.rows]
-    cells = [[wrap(printable(plain(text)), _CELL) or [""] for text in row] for row in texts]
-    widths = [max(len(line) for cell in column for line in cell) for column in zip(*cells, strict=True)]
-    lines: list[str] = []
-    for row in cells:
-        for parts in zip_longest(*row, fillvalue=""):
-            placed = zip(parts, widths, strict=True)
-            shown = [text.ljust(n) if i in grid.left else text.rjust(n) for i, (text, n) in enumerate(placed)]
-            lines.append("  ".join(shown).rstrip())
-        if len(lines) <= max(len(cell) for cell in cells[0]):
-            lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
-    return lines
 
 
 _STYLE = """

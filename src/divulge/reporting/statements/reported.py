@@ -73,13 +73,9 @@ def of_column(receipt: Receipt, oracle: FrequencyOracle, voice: Voice) -> list[P
     return telling.told_by(made, facts, receipt, voice)
 
 
-def _in_thousand(voice: Voice, share: Any) -> str:
-    return voice.number(round(float(share) * BASE, 1), 1)
-
-
 def _lead(facts: ReportFacts, receipt: Receipt, voice: Voice) -> list[Part]:
     protocol = facts.mechanism.protocol
-    own, other = (_in_thousand(voice, share) for share in (protocol.p_star, protocol.q_star))
+    own, other = (voice.number(round(float(share) * BASE, 1), 1) for share in (protocol.p_star, protocol.q_star))
     return [Para(voice.say("reports_lead", own=own, other=other), "warn"), Para(voice.say("reports_words"))]
 
 

@@ -47,14 +47,9 @@ def _lifted(groups: Groups, ratio: Any) -> np.ndarray:
     return _at_most(groups, np.asarray(ratio, dtype=float) * groups.totals / groups.rows)
 
 
-def _all_values(groups: Groups, epsilon: Any) -> int:
-    """Return the rows needed where no value may be absent."""
-    return len(groups.values) if epsilon < math.inf else 1
-
-
 def _both(groups: Groups, upper: Any, lower: Any) -> np.ndarray:
     need = _lifted(groups, factor(upper))
-    return need if lower == math.inf else np.full(len(need), max(int(need.max()), _all_values(groups, lower)))
+    return need if lower == math.inf else np.full(len(need), max(int(need.max()), len(groups.values)))
 
 
 def _enhanced(groups: Groups, one: Any) -> np.ndarray:
