@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import re
 import stat
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 from support import few, some
 
 import divulge as dv
+from divulge.designing.effort import Effort
+from divulge.model.integer import IntegerChannel
 from divulge.releasing.planning import assumed, choosing, naming
 
 COUNTS = {"Catholic": 700, "None": 300, "Muslim": 100, "Other": 52, "Buddhist": 30, "Jewish": 18}
@@ -367,3 +370,38 @@ def test_answers_written_in_several_ways_are_told_before_anything_is_drawn() -> 
     assert "in spaces, case or zeros" not in str(receipt.warnings)
     same = pa.table({"ill": ["yes", "no"] * 20})
     assert not any("in spaces" in said for said in dv.preview(same, column="ill", guarantee="ldp=1").notes)
+
+
+def test_levels_over_a_set_are_those_of_its_worst_priors_rounded_up() -> None:
+    rng = np.random.default_rng(8)
+    center = dv.Prior(rng.dirichlet(np.ones(4)))
+    corners = dv.measures.ConvexHull([["1/2", "1/2", 0, 0], ["1/4", "1/4", "1/2", 0]], [0, 1, 2, 3])
+    found = IntegerChannel.of(rng.dirichlet(np.ones(5), 4), raise_small=True)
+    only = IntegerChannel.of([["1/2", "1/2"], ["1/4", "3/4"], ["1/8", "7/8"], [1, 0]])
+    for held in (
+        assumed.Assumed("lower", dv.Prior.uniform(4), least=0.01), assumed.Assumed("noisy", center, radius=0.2),
+        assumed.Assumed("groups", center, beliefs=corners),
+    ):  # fmt: skip
+        for channel, kind in itertools.product((found, only), ("pml", "pmc", "lip")):
+            assert held.priors is not None
+            level = getattr(held.priors, kind)(channel.exact)
+            level = level if kind == "lip" else level.max()
+            reached = assumed.level_reached(kind, held, channel)
+            assert level * (1 - 1e-12) - 1e-15 <= reached <= level * (1 + 1e-12) + 1e-15
+    assert assumed.level_reached("pmc", assumed.Assumed("lower", dv.Prior.uniform(4), least=0.01), only) == math.inf
+
+
+def test_named_mechanisms_that_are_not_tuned_in_time_are_left_out_and_said(
+    survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {
+        "column": "religion", "guarantee": "ldp=1", "prior": "lower=0.01", "purpose": "record",
+    }  # fmt: skip
+    with pytest.raises(dv.DivulgeError, match="`time_limit` must be long enough to find a mechanism"):
+        dv.preview(survey, **asked, time_limit=0)
+    there = dv.preview(survey, **asked)
+    assert not any("time limit" in note for note in there.notes)
+    whole = choosing.candidates
+    monkeypatch.setattr(choosing, "candidates", lambda p, kept, s, _: whole(p, kept, s, Effort(deadline=0)))
+    late = dv.preview(survey, **asked)
+    assert any("over before 2 of 2 named mechanisms were tuned" in note for note in late.notes)

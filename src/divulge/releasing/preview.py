@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from divulge.designing.linear.robust import OutOfTime
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.settings import using
@@ -340,10 +341,16 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
     found: list[Level] = []
     notes: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    late: list[str] = []
     for scale in scales:
         asked = _scaled(choice, scale)
         try:
             chosen = chosen_for(whose, stand_in(asked), counted_in, True)
+        except OutOfTime:
+            if scale == 1:
+                raise
+            late.append(_called(asked))
+            continue
         except DivulgeError:
             if scale == 1:
                 raise
@@ -352,6 +359,9 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
             private = chosen.private
             notes = chosen.notes if stand_in(asked) is asked else (*chosen.notes, _NOISY)
         found.append(_level(_called(asked), chosen, counts, groups, squares))
+    if late:
+        notes = (*notes, f"Not shown, as the time limit of {choice.time_limit:g} s was over before: {', '.join(late)}. "
+                         "Hint: time_limit (--time-limit) allows it longer.")  # fmt: skip
     few = sum(counts.values()) <= MOST_ROWS
     gone = _beside(choice, table, whose, found) if few and isinstance(table, Source) else None
     return Preview(columns, sum(counts.values()), tuple(found), (*private, *notes), by, gone)

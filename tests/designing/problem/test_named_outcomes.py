@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
+from divulge.designing.naming.estimation import ESTIMATION
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 
@@ -272,3 +273,11 @@ def test_a_single_value_is_named_by_itself(utility: str, guarantee: Guarantee) -
     found = dv.design(dv.Prior(["1"], ["a"]), guarantee, utility=utility, outcomes="values")
     assert (list(found.outcomes), found.channel.matrix.tolist()) == (["a"], [[1]])
     assert found.utility == (1 if utility == "hamming" else 0)
+
+
+def test_values_that_share_a_probability_bound_the_variance_as_all_of_them_do() -> None:
+    for prior in (np.full(5, 0.2), np.array([0.4, 0.15, 0.15, 0.15, 0.15]), np.array([0.35, 0.25, 0.2, 0.15, 0.05])):
+        u = np.sqrt(prior)
+        beside = np.eye(5) - np.outer(u, u)
+        eigenvalues = np.linalg.eigvalsh(beside @ np.diag(prior) @ beside)[1:]
+        assert ESTIMATION["estimation"].bound(prior, 0.3) == pytest.approx(np.sqrt(eigenvalues).sum() ** 2 / 0.3)

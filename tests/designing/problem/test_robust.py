@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from support import THOROUGH, few
 
 import divulge as dv
+from divulge.designing.effort import Effort
 from divulge.designing.linear import score_program
 from divulge.designing.polytope.limits import limits_of
+from divulge.designing.tradeoff.families import FAMILIES, _Task, tuned
 from divulge.measures import L1Ball, LowerBounded, Polytope
 
 SIZE = 4
@@ -238,3 +240,20 @@ def test_once_the_time_is_up_a_channel_that_says_nothing_comes_back_with_its_gap
             dv.design(priors, "pml=0.5", utility="hamming", outcomes="values", time_limit=0)
         with pytest.raises(dv.DivulgeError, match="`time_limit` must be long enough for the extreme columns"):
             dv.design(priors, "pml=0.5", time_limit=0)
+
+
+def test_named_members_over_a_set_are_decided_in_time_or_left_out() -> None:
+    prior = dv.Prior.uniform(4)
+    for priors in (LowerBounded(4, 0.1), L1Ball(prior, 0.1)):
+        (found,) = tuned(FAMILIES["randomized response"], prior, (dv.PML(0.5),), priors)
+        assert priors.pml(found.channel).max() == pytest.approx(0.5, abs=1e-9)
+        assert tuned(FAMILIES["randomized response"], prior, (dv.PML(0.5),), priors, Effort(deadline=0)) == []
+
+
+def test_means_over_a_set_from_below_are_those_of_its_worst_priors() -> None:
+    rng = np.random.default_rng(5)
+    for least in (0.0, 0.05, 0.25):
+        priors, columns = LowerBounded(4, least), rng.dirichlet(np.ones(6), 4)
+        low, most = _Task(dv.Prior.uniform(4), (), limits_of((dv.PML(1),)), priors, Effort()).means(columns)
+        for sign, found in ((1, low), (-1, most)):
+            assert found == pytest.approx([priors.least(sign * c) @ c for c in columns.T], abs=1e-15)

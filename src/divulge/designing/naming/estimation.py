@@ -84,14 +84,16 @@ class Estimation(Record):
 
         With u = sqrt(P), the matrix D^(1/2) C D(1/q) C' D^(1/2) is u u' + T, where T has the trace chi_squared and is 0
         at u. The summed variance is tr(D T^-1), at least (sum of the roots of the eigenvalues of D beside u)^2 / tr T.
+        Of m values that share a probability, which is an eigenvalue m - 1 times, one stands for all beside it.
         """
         n = len(prior)
         if n < 2 or not chi_squared > 0:
             return 0.0 if n < 2 else math.inf
-        u = np.sqrt(prior)
-        beside = np.eye(n) - np.outer(u, u)
-        eigenvalues = np.linalg.eigvalsh(beside @ (prior[:, None] * beside))
-        roots = np.sqrt(np.maximum(eigenvalues[1:] - n * 2.0**-50, 0.0))
+        shares, many = np.unique(prior, return_counts=True)
+        u = np.sqrt(shares * many)
+        beside = np.eye(len(u)) - np.outer(u, u)
+        apart = np.linalg.eigvalsh(beside @ (shares[:, None] * beside))[1:]
+        roots = np.sqrt(np.maximum(np.concatenate([apart, np.repeat(shares, many - 1)]) - n * 2.0**-50, 0.0))
         least = float(roots.sum()) ** 2 / chi_squared * (1 - 2.0**-36)
         return least / n if self.worst else least
 

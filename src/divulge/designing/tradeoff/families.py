@@ -6,17 +6,18 @@ Every mechanism is turned into integers over 2^53 and its guarantees are decided
 import itertools
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from divulge.designing.effort import Effort
-from divulge.designing.linear.robust import RobustChecker
+from divulge.designing.effort import NO_HURRY, Effort
+from divulge.designing.linear.robust import OutOfTime, RobustChecker, in_time
 from divulge.designing.polytope.limits import Limits, limits_of
 from divulge.designing.start import closed_forms
 from divulge.guarantees.guarantee import Guarantee
-from divulge.measures.robust import PriorSet
+from divulge.measures.robust import LowerBounded, PriorSet
 from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
@@ -143,11 +144,19 @@ class Named:
 
 
 def tuned(
-    family: Family, prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet | None = None
-) -> list[Named]:
-    """Return for each variant of a family the strongest member that keeps guarantees, under every prior of a set."""
-    task = _Task(prior, guarantees, limits_of(guarantees), priors)
-    return [_tuned(member, task) for member in family(prior)]
+    family: Family, prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet | None = None,
+    effort: Effort = NO_HURRY,
+) -> list[Named]:  # fmt: skip
+    """Return for each variant of a family the strongest member that keeps guarantees, under every prior of a set.
+
+    Variants that are not decided over a set once the time is up are left out.
+    """
+    task = _Task(prior, guarantees, limits_of(guarantees), priors, effort)
+    found: list[Named] = []
+    with suppress(OutOfTime):
+        for member in family(prior):
+            found.append(_tuned(member, task))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +167,14 @@ class _Task:
     guarantees: tuple[Guarantee, ...]
     limits: Limits
     priors: PriorSet | None
+    effort: Effort
 
     def keeps(self, channel: IntegerChannel) -> bool:
         """Say whether the integers keep the guarantees, exactly."""
         if self.priors is not None:
-            return RobustChecker.over(self.priors, self.prior.floats, self.limits, Effort()).keeps_all(channel.weights)
+            return RobustChecker.over(self.priors, self.prior.floats, self.limits, self.effort).keeps_all(
+                channel.weights
+            )
         found = channel.exact
         return all(g.holds_for(Joint(self.prior, found) if g.about == "joint" else found) for g in self.guarantees)
 
@@ -171,8 +183,17 @@ class _Task:
         if self.priors is None:
             mean = self.prior.floats @ columns
             return mean, mean
-        ends = [[sign * float(self.priors.least(sign * c) @ c) for c in columns.T] for sign in (1.0, -1.0)]
-        return np.array(ends[0]), -np.array(ends[1])
+        if isinstance(self.priors, LowerBounded):
+            least = float(self.priors.least_probability)
+            sure, free = least * columns.sum(axis=0), 1 - least * len(columns)
+            return sure + free * columns.min(axis=0), sure + free * columns.max(axis=0)
+        ends: list[tuple[float, float]] = []
+        for column in columns.T:
+            in_time(self.effort)
+            low, high = (float(self.priors.least(sign * column) @ column) for sign in (1.0, -1.0))
+            ends.append((low, high))
+        least, most = np.array(ends).T
+        return least, most
 
     @cached_property
     def floats(self) -> Limits:
@@ -180,7 +201,9 @@ class _Task:
         return self.limits.floats()
 
     def nearly(self, channel: Channel, margin: float) -> bool:
-        """Say whether a float channel keeps the limits with a little room."""
+        """Say whether a float channel keeps the limits with a little room; raises OutOfTime over a set of priors."""
+        if self.priors is not None:
+            in_time(self.effort)
         limits, c = self.floats, np.asarray(channel.floats)
         inside = c if self.priors is not None else c[self.prior.support]
         everywhere, nowhere = c.max(axis=0), c.min(axis=0)

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from divulge.designing.linear.robust import LEAST_MEAN
 from divulge.errors import DivulgeError
 from divulge.extras import opendp
 from divulge.measures.robust import ConvexHull, L1Ball, LowerBounded, PriorSet
 from divulge.model.convert import as_prior
 from divulge.model.entries import rational
+from divulge.model.integer import IntegerChannel
 from divulge.model.joint import Joint
 from divulge.model.labels import alignment, key_of
 from divulge.model.prior import Prior
 from divulge.model.record import Record
+from divulge.releasing.records.promised import log_up
 
 SOURCES: dict[str, str] = {
     "none": "none: the mechanism was given, and promises only what needs no prior",
@@ -221,13 +224,23 @@ def noise_bound(n: int, scale: float, risk: float) -> float:
     return float(((n * np.log(moment) - math.log(risk)) / t).min())
 
 
-def level_reached(kind: str, assumed: Assumed, channel: Any) -> float:
+def level_reached(kind: str, assumed: Assumed, channel: IntegerChannel) -> float:
     """Return the pml, pmc or lip of a channel under every prior of a set, in nats, rounded up; inf where unbounded."""
-    priors = assumed.priors
-    assert priors is not None
-    found = {"pml": lambda: priors.pml(channel).max(), "pmc": lambda: priors.pmc(channel).max(),
-             "lip": lambda: priors.lip(channel)}[kind]()  # fmt: skip
-    return found * (1 + 1e-12) + 1e-15
+    if kind == "lip":
+        return max(level_reached(one, assumed, channel) for one in ("pml", "pmc"))
+    assert assumed.priors is not None
+    exactly, least_mean = LEAST_MEAN[type(assumed.priors)]
+    priors, worst = exactly(assumed.priors), Fraction(0)
+    possible = np.flatnonzero(priors.possible())
+    for column in channel.weights.T.astype(object):
+        top, bottom = max(column[possible].tolist()), min(column[possible].tolist())
+        if not top:
+            continue
+        above, below = (top, least_mean(priors, column)) if kind == "pml" else (-least_mean(priors, -column), bottom)
+        if not below:
+            return math.inf
+        worst = max(worst, Fraction(above) / below)
+    return log_up(worst)
 
 
 def joint_of(assumed: Assumed, channel: Any) -> Any:

@@ -7,7 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from divulge.designing import clock
 from divulge.designing.design import design
+from divulge.designing.effort import Effort
+from divulge.designing.linear.robust import OutOfTime
 from divulge.designing.naming.names import OwnNames
 from divulge.designing.result import Design
 from divulge.designing.tradeoff.families import FAMILIES, Named, tuned
@@ -350,7 +353,7 @@ def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
         raise DivulgeError.of("guarantee", "be ldp, pml, pmc, lip or alip for a set of priors", "it", guarantee.kind)
     for kind, name in bounds.items():
         known = only.guarantees.get(kind)
-        found = level_reached(kind, only.assumed, only.channel.exact) if known is None else known
+        found = level_reached(kind, only.assumed, only.channel) if known is None else known
         if not found <= float(guarantee.values()[name]) * (1 + 1e-9):
             raise DivulgeError.of(
                 "mechanism", f"keep {guarantee.label} under every prior of the set", kind, f"{found:.6g}"
@@ -528,22 +531,40 @@ def designed(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> 
         return _sets(choice, kept, assumed)
     prior, purpose = assumed.prior, PURPOSES[choice.purpose]
     assert prior is not None
+    effort = Effort(deadline=clock.now() + choice.time_limit)
     made = _under_names(choice, kept, assumed)
     channels: list[Channel] = []
+    notes: list[str] = []
     if made is None or len(prior) <= MOST_COMPARED:
-        channels += [one.channel for one in candidates(prior, kept, assumed.priors)]
+        if made is None:  # all of the time again: there is nothing else to take
+            effort = Effort(deadline=clock.now() + choice.time_limit)
+        tuned_in_time, missing = candidates(prior, kept, assumed.priors, effort)
+        channels += [one.channel for one in tuned_in_time]
+        notes += _not_compared(choice, missing)
     channels += [] if made is None else [made.channel]
     found = [
         (purpose.worth(prior, one), one) for one in channels
         if _true(one) and (choice.rule_out or math.isfinite(ldp(one)))
     ]  # fmt: skip
     best, channel = _best(found)
+    if notes and not best > -math.inf:
+        raise OutOfTime.of(
+            "time_limit", "be long enough to find a mechanism", "it", f"over after {choice.time_limit:g} s"
+        )
     if channel is None or not best > -math.inf:
         raise DivulgeError.of(
             "guarantee", "leave a mechanism that tells values apart", "every one under it", "one that tells nothing",
             "allow more leakage.",
         )  # fmt: skip
-    return channel, False, [] if made is None or not assumed.public else _cost(made, purpose)
+    return channel, False, [*notes, *([] if made is None or not assumed.public else _cost(made, purpose))]
+
+
+def _not_compared(choice: Release, missing: int) -> list[str]:
+    """Say that the time was up before all named mechanisms were tuned, where it was."""
+    return [] if not missing else [
+        f"The time limit of {choice.time_limit:g} s was over before {missing} of {len(COMPARED)} named mechanisms were "
+        "tuned: they were not compared. Hint: time_limit (--time-limit) allows it longer."
+    ]  # fmt: skip
 
 
 def _under_names(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> Design | None:
@@ -555,6 +576,8 @@ def _under_names(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed)
     utility = PURPOSES[choice.purpose].utility
     try:
         return design(about, *kept, utility=utility, outcomes=NAMES, time_limit=choice.time_limit)
+    except OutOfTime:
+        return None
     except DivulgeError:  # such as guarantees that leave nothing to say: named mechanisms are tried
         return None
 
@@ -579,15 +602,21 @@ def _best(found: list[tuple[float, Channel]]) -> tuple[float, Channel | None]:
     return found[first_largest([worth for worth, _ in found])] if found else (-math.inf, None)
 
 
-def candidates(prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet | None) -> list[Named]:
-    """Return the named mechanisms with one outcome for each value, each tuned to just keep the guarantees."""
-    families = [FAMILIES[name] for name in ("randomized response", "resample")]
-    found = [one for family in families for one in tuned(family, prior, guarantees, priors)]
+COMPARED = ("randomized response", "resample")
+"""Families whose member is compared with a design: each has one, with one outcome for each value."""
+
+
+def candidates(
+    prior: Prior, guarantees: tuple[Guarantee, ...], priors: PriorSet | None, effort: Effort
+) -> tuple[list[Named], int]:
+    """Return (the named mechanisms with one outcome for each value, each tuned to just keep the guarantees, how many
+    are left out as the time was up)."""
+    found = [one for name in COMPARED for one in tuned(FAMILIES[name], prior, guarantees, priors, effort)]
     return [
         replace(one, channel=Channel(one.channel.floats, prior.secrets, prior.secrets))
         for one in found
         if one.channel.shape[0] == one.channel.shape[1]
-    ]
+    ], len(COMPARED) - len(found)
 
 
 def _sets(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> tuple[Channel, bool, list[str]]:

@@ -29,7 +29,7 @@ def levels(channel: IntegerChannel, assumed: Assumed) -> dict[str, float]:
     found = promises(channel.weights, aligned.alone)
     if aligned.priors is not None:
         for kind in ("pml", "pmc"):
-            found[kind] = min(level_reached(kind, aligned, channel.exact), found["ldp"])
+            found[kind] = min(level_reached(kind, aligned, channel), found["ldp"])
     return found
 
 
