@@ -11,17 +11,9 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.adversaries import leakages
 from divulge.adversaries.adversary import Adversary, Gain
 from divulge.adversaries.functions import RandomizedFunction
-from divulge.adversaries.leakages import (
-    Case,
-    before_and_after,
-    factor,
-    log_leakage,
-    pointwise_leakage,
-    ratio,
-    weight_blocks,
-)
 from divulge.errors import DivulgeError, printable
 from divulge.model.arraylike import Seed
 from divulge.model.joint import Joint
@@ -94,7 +86,7 @@ class Attack:
     measure: str
     joint: Joint
     adversary: Adversary
-    case: Case
+    case: leakages.Case
     outcome: Hashable
     words: str
     function: RandomizedFunction | None = None
@@ -111,12 +103,12 @@ class Attack:
 
     @cached_property
     def _values(self) -> tuple[Any, Any]:
-        return before_and_after(self.joint, self.adversary, self.case, self.outcome)
+        return leakages.before_and_after(self.joint, self.adversary, self.case, self.outcome)
 
     @property
     def leakage(self) -> float | Fraction:
         """The leakage as a factor: after / before for a gain, before / after for a cost."""
-        return factor(self.adversary, self.before, self.after)
+        return leakages.factor(self.adversary, self.before, self.after)
 
     def log(self, unit: Unit = "nats") -> float:
         """Return the logarithm of the leakage, in nats.
@@ -127,7 +119,7 @@ class Attack:
         >>> round(dv.worst_gain(joint).log(), 9)  # log 3/2
         0.405465108
         """
-        return log_leakage(self.joint, self.adversary, self.case, outcome=self.outcome, unit=unit)
+        return leakages.log_leakage(self.joint, self.adversary, self.case, outcome=self.outcome, unit=unit)
 
     def simulate(self, samples: int = 10_000, *, confidence: float = 0.999, rng: Seed | None = None) -> Simulation:
         """Play the game with random draws and estimate what the adversary gets without and with the release.
@@ -164,10 +156,10 @@ class Attack:
         """Return the beliefs after the release as columns, weighted by how often they arise."""
         outcome = self.outcome
         if outcome is None and self.case == "max":
-            outcome = pointwise_leakage(self.joint, self.adversary).argmax()
+            outcome = leakages.pointwise_leakage(self.joint, self.adversary).argmax()
         if outcome is not None:
             return self.adversary.weights(self.joint.posterior(outcome))
-        return np.concatenate(list(weight_blocks(self.joint, self.adversary)), axis=1)
+        return np.concatenate(list(leakages.weight_blocks(self.joint, self.adversary)), axis=1)
 
     def __repr__(self) -> str:
         return f"{self.measure}: {self.words}\n{self.adversary!r}"
@@ -214,7 +206,9 @@ def _kl(a: float, b: float) -> float:
 
 
 def _ratio(over: Estimate, under: Estimate) -> Estimate:
-    return Estimate(*(exact.as_float(ratio(a, b)) for a, b in zip(_ends(over), _ends(under)[::-1], strict=True)))
+    return Estimate(
+        *(exact.as_float(leakages.ratio(a, b)) for a, b in zip(_ends(over), _ends(under)[::-1], strict=True))
+    )
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:

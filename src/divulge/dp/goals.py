@@ -8,14 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from divulge import exact
+from divulge.dp import mechanisms
 from divulge.dp.accounting.composition import Composition
 from divulge.dp.loss.numbers import Bracket
-from divulge.dp.mechanisms import (
-    DiscreteGaussianMechanism,
-    DiscreteLaplaceMechanism,
-    GaussianMechanism,
-    LaplaceMechanism,
-)
 from divulge.dp.variants.tradeoff import gaussian_dp
 from divulge.errors import DivulgeError
 from divulge.late import late
@@ -254,13 +249,13 @@ def _outside(mechanism: Any, reach: float) -> float | None:
     from scipy.special import ndtr
 
     whole = math.floor(reach)
-    if isinstance(mechanism, GaussianMechanism):
+    if isinstance(mechanism, mechanisms.GaussianMechanism):
         return 2 * float(ndtr(-reach / mechanism.sigma))
-    if isinstance(mechanism, LaplaceMechanism):
+    if isinstance(mechanism, mechanisms.LaplaceMechanism):
         return math.exp(-reach / mechanism.scale)
-    if isinstance(mechanism, DiscreteLaplaceMechanism):
+    if isinstance(mechanism, mechanisms.DiscreteLaplaceMechanism):
         return 2 * math.exp(-(whole + 1) / mechanism.scale) / (1 + math.exp(-1 / mechanism.scale))
-    if isinstance(mechanism, DiscreteGaussianMechanism):
+    if isinstance(mechanism, mechanisms.DiscreteGaussianMechanism):
         k = np.arange(whole + 1, max(whole, math.ceil(_DEVIATIONS * mechanism.sigma)) + 2)
         inside = np.arange(-whole, whole + 1)
         outer, inner = (float(np.exp(-((x / mechanism.sigma) ** 2) / 2).sum()) for x in (k, inside))

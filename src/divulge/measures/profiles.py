@@ -23,16 +23,8 @@ from divulge.measures.numeric.columns import (
     largest_joint,
     row_logs,
 )
+from divulge.measures.pointwise import density
 from divulge.measures.pointwise.by_outcome import Pointwise
-from divulge.measures.pointwise.density import (
-    DensityBounds,
-    between,
-    ldp_of,
-    lift_capacity_of,
-    pmc_of,
-    pml_of,
-    worst_column,
-)
 from divulge.measures.pointwise.guessing import min_entropy_leakage_of
 from divulge.model.accepted import ChannelLike, JointLike
 from divulge.model.channel import Channel
@@ -101,9 +93,9 @@ class Profile(Tabled, Record):
         return self._search()
 
     @property
-    def alip(self) -> DensityBounds | None:
+    def alip(self) -> density.DensityBounds | None:
         """Asymmetric local information privacy (max pmc, max pml)."""
-        return None if self.pml is None or self.pmc is None else DensityBounds(self.pmc.max(), self.pml.max())
+        return None if self.pml is None or self.pmc is None else density.DensityBounds(self.pmc.max(), self.pml.max())
 
     @property
     def lip(self) -> float | None:
@@ -148,7 +140,7 @@ class Profile(Tabled, Record):
 
     def _as_json(self, name: str, scale: float) -> Any:
         value = getattr(self, name)
-        if isinstance(value, DensityBounds):
+        if isinstance(value, density.DensityBounds):
             return {"lower": value.lower * scale, "upper": value.upper * scale}
         if isinstance(value, Pointwise):
             value = value.max()
@@ -239,13 +231,13 @@ def _profile(
     channel: Channel, ends: Extremes, logs: np.ndarray, unit: Unit, first: FirstStep | None = None, **of_joint: Any
 ) -> Profile:
     sides = ends.top, ends.bottom
-    worst = worst_column(sides)
+    worst = density.worst_column(sides)
     return Profile(
         channel.secrets,
         channel.outcomes,
         unit,
-        ldp=ldp_of(worst, unit),
-        lift_capacity=lift_capacity_of(worst),
+        ldp=density.ldp_of(worst, unit),
+        lift_capacity=density.lift_capacity_of(worst),
         bayes_capacity=total(ends.top),
         maximal_leakage=maximal_leakage_of(channel, sides, unit),
         maximal_cost_leakage=maximal_cost_leakage_of(channel, sides, unit),
@@ -261,10 +253,10 @@ def _known(found: Capacity) -> Capacity:
 
 def _of_joint(joint: Joint, ends: Extremes, joint_top: np.ndarray, unit: Unit) -> dict[str, Any]:
     ends = ends.only(joint.y)
-    q = between(joint.outer[joint.y], ends)
+    q = density.between(joint.outer[joint.y], ends)
     return {
-        "pml": pml_of(joint, q, ends, unit),
-        "pmc": pmc_of(joint, q, ends, unit),
+        "pml": density.pml_of(joint, q, ends, unit),
+        "pmc": density.pmc_of(joint, q, ends, unit),
         "lift": exact.as_number((ends.top / q).max()),
         "min_entropy_leakage": min_entropy_leakage_of(joint, joint_top, unit),
     }

@@ -10,19 +10,11 @@ import numpy as np
 from divulge.errors import DivulgeError, number_of
 from divulge.late import Kept
 from divulge.model import labels as _labels
+from divulge.model import tables
 from divulge.model.arraylike import HasArray, Probabilities
 from divulge.model.entries import entries, floats_of, frozen, normalized, ready, short_floats
 from divulge.model.labels import Labels
 from divulge.model.shown import Table, Tabled
-from divulge.model.tables import (
-    axis_labels,
-    column_values,
-    index_labels,
-    is_labelled_array,
-    is_labelled_column,
-    is_table,
-    labelled_vector,
-)
 
 MOST_SECRETS = 1 << 26
 """Of so many a prior in fractions takes a gigabyte: two arrays of references."""
@@ -124,7 +116,7 @@ class Prior(Tabled):
         >>> Prior.from_column(["no", "yes", "no", "no"]).secrets
         ('no', 'yes')
         """
-        tally = Counter(column_values(column, "column"))
+        tally = Counter(tables.column_values(column, "column"))
         if not tally:
             raise DivulgeError.of("column", "have at least one value", "it", "empty")
         return cls.from_counts(dict(sorted(tally.items(), key=lambda item: (-item[1], str(item[0])))))
@@ -222,12 +214,12 @@ def _unpacked(probabilities: Any, secrets: Any) -> tuple[Any, Any]:
     """Return (probabilities, labels): what a prior, series, labelled array, table or mapping brings with it."""
     if isinstance(probabilities, Prior):
         return probabilities.probabilities, probabilities.secrets if secrets is None else secrets
-    if is_labelled_column(probabilities):
-        return probabilities, index_labels(probabilities.index) if secrets is None else secrets
-    if is_labelled_array(probabilities) and probabilities.ndim == 1:
-        return probabilities, axis_labels(probabilities)[0] if secrets is None else secrets
-    if is_table(probabilities):
-        probabilities, named = labelled_vector(probabilities, "prior")
+    if tables.is_labelled_column(probabilities):
+        return probabilities, tables.index_labels(probabilities.index) if secrets is None else secrets
+    if tables.is_labelled_array(probabilities) and probabilities.ndim == 1:
+        return probabilities, tables.axis_labels(probabilities)[0] if secrets is None else secrets
+    if tables.is_table(probabilities):
+        probabilities, named = tables.labelled_vector(probabilities, "prior")
         return probabilities, named if secrets is None else secrets
     if isinstance(probabilities, Mapping):
         if secrets is not None:

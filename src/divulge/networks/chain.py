@@ -19,18 +19,10 @@ from divulge.model.joint import Joint
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown
+from divulge.networks import posteriors
 from divulge.networks.listing import allow_pairs
 from divulge.networks.model import Remembered, Steps, checked_chain
 from divulge.networks.over_time import OverTime, over_time
-from divulge.networks.posteriors import (
-    beliefs_of,
-    log_of,
-    posterior_of,
-    probability_of,
-    ratio,
-    smoothed,
-    trajectory_lift,
-)
 from divulge.networks.secrets import Secret, states_at
 from divulge.networks.temporal import calibrated, level_of
 from divulge.networks.trajectories import worst_trajectory
@@ -131,7 +123,7 @@ class Chain(Shown):
         >>> Chain(["1/2", "1/2"], [["9/10", "1/10"], ["1/10", "9/10"]], [[1, 0], [0, 1]], steps=2).probability([0, 1])
         Fraction(1, 20)
         """
-        return probability_of(self._one, self._one.positions(outputs))
+        return posteriors.probability_of(self._one, self._one.positions(outputs))
 
     def posterior(self, secret: Hashable, outputs: Iterable[Hashable]) -> Prior:
         """Return the distribution of a secret after the outputs, with its values as labels.
@@ -162,8 +154,8 @@ class Chain(Shown):
         model = self._one
         given = model.positions(outputs)
         if is_step(secret):
-            return Prior(posterior_of(model, model.place(secret), given), self.states)
-        beliefs = beliefs_of(Remembered(model, self._secret(secret)), given)
+            return Prior(posteriors.posterior_of(model, model.place(secret), given), self.states)
+        beliefs = posteriors.beliefs_of(Remembered(model, self._secret(secret)), given)
         return Prior([after for _, after in beliefs.values()], list(beliefs))
 
     def posteriors(self, outputs: Iterable[Hashable]) -> np.ndarray:
@@ -177,7 +169,7 @@ class Chain(Shown):
         >>> chain.posteriors([0, 0]).tolist()[1]
         [Fraction(1, 1), Fraction(0, 1)]
         """
-        return smoothed(self._one, self._one.positions(outputs))
+        return posteriors.smoothed(self._one, self._one.positions(outputs))
 
     def lift(self, secret: Hashable, outputs: Iterable[Hashable]) -> float | Fraction:
         """Return max_u P(u | outputs) / P(u), a ratio of at least 1; a Fraction for an exact chain.
@@ -204,7 +196,7 @@ class Chain(Shown):
         >>> round(chain.pml(0, [0, 0, 0]), 9)  # log 24/13
         0.613104473
         """
-        return log_of(self.lift(secret, outputs), unit)
+        return posteriors.log_of(self.lift(secret, outputs), unit)
 
     def pmc(self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
@@ -219,18 +211,18 @@ class Chain(Shown):
         """
         listed = self.models[0].listed(outputs)
         least = min(self._lift(model, secret, listed, least=True) for model in self.models)
-        return log_of(ratio(1, least), unit)
+        return posteriors.log_of(posteriors.ratio(1, least), unit)
 
     def _lift(self, model: Steps, secret: Hashable, outputs: list[Hashable], *, least: bool) -> Any:
         given = model.positions(outputs)
         if _is_all(secret):
-            return trajectory_lift(model, given, least=least)
+            return posteriors.trajectory_lift(model, given, least=least)
         if is_step(secret):
             t = model.place(secret)
-            pairs = list(zip(posterior_of(model, t, given), model.marginals[t], strict=True))
+            pairs = list(zip(posteriors.posterior_of(model, t, given), model.marginals[t], strict=True))
         else:
             known = Remembered(model, self._secret(secret))
-            beliefs = beliefs_of(known, given)
+            beliefs = posteriors.beliefs_of(known, given)
             asked = [True] if known.secret.event else list(beliefs)
             pairs = [(after, before) for before, after in (beliefs.get(value, (0, 0)) for value in asked)]
         lifts = [after / before for after, before in pairs if before > 0]

@@ -17,19 +17,7 @@ from divulge.model.accepted import Claim, LabelsLike
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, raised
-from divulge.protocols.families import (
-    MOST_EPSILON,
-    USUAL_LENGTH,
-    hadamard,
-    lengths_of,
-    local_hashing,
-    prefix_extension,
-    projective,
-    randomized_response,
-    subset_selection,
-    unary,
-    values_of,
-)  # fmt: skip
+from divulge.protocols import families
 from divulge.protocols.information import Enclosed, most_information
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets.family import Sets
@@ -232,7 +220,7 @@ def choose(values: LabelsLike, guarantee: Claim | str, n: int = 1, bits: float |
     n = _number(n)
     if bits is not None and not bits > 0:  # nor NaN
         raise DivulgeError.of("bits", "be above 0", "it", f"{bits:g}")
-    labels = values_of(values)
+    labels = families.values_of(values)
     prior = values if isinstance(values, Prior) else None
     allowed = _Allowed(limits, None if prior is None else Shares(prior))
     rows = [_option(protocol, prior, n) for protocol in _fitted(labels, allowed, promised.label)]
@@ -274,9 +262,9 @@ def fitted(
 def _maker_of_text(name: str, lengths: Any) -> Callable[[float, Any], Protocol]:
     """Return what makes a protocol over text, of a level and of one whose buckets it takes over."""
     if name != "prefix-extension":
-        return lambda e, p: local_hashing(None, e, p and p.sets.q.denominator)
-    whole = lengths_of(USUAL_LENGTH if lengths is None else lengths)
-    return lambda e, p: prefix_extension(e, whole, p and p.sets.q.denominator)
+        return lambda e, p: families.local_hashing(None, e, p and p.sets.q.denominator)
+    whole = families.lengths_of(families.USUAL_LENGTH if lengths is None else lengths)
+    return lambda e, p: families.prefix_extension(e, whole, p and p.sets.q.denominator)
 
 
 def _number(n: Any) -> int:
@@ -331,7 +319,8 @@ class _Allowed:
             bounds.append(1 + (1 / Fraction(limits.low) - 1) / greatest)
         if limits.ratio < math.inf:
             bounds.append(Fraction(limits.ratio))
-        return MOST_EPSILON if not bounds else min(MOST_EPSILON, _log_below(max(Fraction(1), min(bounds))))
+        enough = _log_below(max(Fraction(1), min(bounds))) if bounds else math.inf
+        return min(families.MOST_EPSILON, enough)
 
     def largest(self, make: Callable[[float], Protocol], sets: Sets) -> Protocol | None:
         """Return the protocol at the largest level that keeps the bounds, None where that says nothing.
@@ -360,12 +349,12 @@ def _log_below(ratio: Fraction) -> float:
 def _makers(labels: Labels) -> dict[str, Callable[[float, Any], Protocol]]:
     """Return what makes each protocol but subset selection, of a level and of one whose sets it takes over."""
     return {
-        "randomized-response": lambda e, _: randomized_response(labels, e),
-        "symmetric-unary": lambda e, _: unary(labels, e, symmetric=True),
-        "optimized-unary": lambda e, _: unary(labels, e),
-        "local-hashing": lambda e, p: local_hashing(labels, e, p and p.sets.q.denominator),
-        "hadamard": lambda e, _: hadamard(labels, e),
-        "projective": lambda e, p: projective(labels, e, p and p.sets.field, p and p.sets.dimension),
+        "randomized-response": lambda e, _: families.randomized_response(labels, e),
+        "symmetric-unary": lambda e, _: families.unary(labels, e, symmetric=True),
+        "optimized-unary": lambda e, _: families.unary(labels, e),
+        "local-hashing": lambda e, p: families.local_hashing(labels, e, p and p.sets.q.denominator),
+        "hadamard": lambda e, _: families.hadamard(labels, e),
+        "projective": lambda e, p: families.projective(labels, e, p and p.sets.field, p and p.sets.dimension),
     }
 
 
@@ -414,7 +403,7 @@ def _best_subsets(labels: Labels, allowed: _Allowed) -> Protocol | None:
         greatest = 1 - below[np.maximum(size - d.astype(np.int64) - 1, 0)]
     high, low = float(limits.high), float(limits.low)
     with np.errstate(divide="ignore", invalid="ignore"):
-        r = np.full(len(d), min(math.exp(MOST_EPSILON), float(limits.ratio)))
+        r = np.full(len(d), min(math.exp(families.MOST_EPSILON), float(limits.ratio)))
         r = np.where(high * least < 1, np.minimum(r, high * (1 - least) / (1 - high * least)), r)
         r = np.where((low > 0) & (greatest > 0), np.minimum(r, 1 + (1 / max(low, 1e-300) - 1) / greatest), r)
     q, both, f = d / size, d * (d - 1) / (size * (size - 1)), 1 / size
@@ -423,7 +412,7 @@ def _best_subsets(labels: Labels, allowed: _Allowed) -> Protocol | None:
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (f * p * (1 - p) + (1 - f) * other * (1 - other)) / (p - other) ** 2
     best = int(d[int(np.nanargmin(error))])
-    return allowed.largest(lambda e: subset_selection(labels, e, best), Subsets(size, best))
+    return allowed.largest(lambda e: families.subset_selection(labels, e, best), Subsets(size, best))
 
 
 def _steps(protocol: Protocol, n: int) -> float:

@@ -5,15 +5,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 from divulge.model.labels import is_default
-from divulge.protocols.families import (
-    hadamard,
-    local_hashing,
-    prefix_extension,
-    projective,
-    randomized_response,
-    subset_selection,
-    unary,
-)  # fmt: skip
+from divulge.protocols import families
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets.ordered import Subsets
 from divulge.protocols.sets.prefixes import Prefixes
@@ -24,18 +16,18 @@ def _of_prefixes(values: Any, epsilon: float, **sets: Any) -> Protocol:
     if values is not None:
         raise DivulgeError.of("values", "be left out with prefix-extension, which any text goes through", "they",
                               "given")  # fmt: skip
-    return prefix_extension(epsilon, **sets)
+    return families.prefix_extension(epsilon, **sets)
 
 
 NAMES: dict[str, Callable[..., Protocol]] = {
-    "randomized-response": randomized_response,
-    "subset-selection": subset_selection,
-    "symmetric-unary": lambda values, epsilon: unary(values, epsilon, symmetric=True),
-    "optimized-unary": unary,
-    "local-hashing": local_hashing,
+    "randomized-response": families.randomized_response,
+    "subset-selection": families.subset_selection,
+    "symmetric-unary": lambda values, epsilon: families.unary(values, epsilon, symmetric=True),
+    "optimized-unary": families.unary,
+    "local-hashing": families.local_hashing,
     "prefix-extension": _of_prefixes,
-    "hadamard": hadamard,
-    "projective": projective,
+    "hadamard": families.hadamard,
+    "projective": families.projective,
 }
 """Name -> what makes the protocol of values, epsilon and the parameters of its sets."""
 

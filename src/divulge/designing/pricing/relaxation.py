@@ -13,18 +13,8 @@ import numpy as np
 
 from divulge.designing.effort import Effort
 from divulge.designing.master.restricted_master import Dual
+from divulge.designing.polytope import vertices
 from divulge.designing.polytope.limits import Classes
-from divulge.designing.polytope.vertices import (
-    Box,
-    Pair,
-    Rows,
-    Vertices,
-    box_vertices,
-    cell_bounds,
-    joined,
-    neighbors,
-    pair_vertices,
-)
 from divulge.designing.pricing.problem import Problem, box_prices, largest, pair_prices
 
 _CELLS = 192
@@ -87,7 +77,7 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes(Rows):
+class Nodes(vertices.Rows):
     """Sets of the core as decided so far: members, masses, values, and the one secret in between or -1."""
 
     sets: np.ndarray
@@ -101,7 +91,7 @@ class Nodes(Rows):
         sets[:, secret] = True
         inside = replace(self, sets=sets, mass=self.mass + values.mass[secret], value=self.value + values.value[secret])
         free = self.take(np.flatnonzero((self.between < 0) & may_be_between))
-        return joined([self, inside, replace(free, between=np.full(len(free), secret))])
+        return vertices.joined([self, inside, replace(free, between=np.full(len(free), secret))])
 
 
 class Levels:
@@ -109,7 +99,7 @@ class Levels:
 
     between = False
 
-    def __init__(self, problem: Problem, pair: Pair, dual: Dual) -> None:
+    def __init__(self, problem: Problem, pair: vertices.Pair, dual: Dual) -> None:
         self.problem, self.pair, self.dual = problem, pair, dual
         self.values = Values.of(problem, dual, 1.0)
         self.least = problem.least
@@ -136,13 +126,13 @@ class Levels:
     def cells(self, ends: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Return an upper bound of the excess in cells of pi, where the value is linear."""
         excess = np.stack([self.gain(ends[0], value[0]), self.gain(ends[1], value[1])])
-        return cell_bounds(self.pair, self.problem.utility, ends, excess, value, self.dual.capacity)
+        return vertices.cell_bounds(self.pair, self.problem.utility, ends, excess, value, self.dual.capacity)
 
     def _line(self, level: np.ndarray, price: float) -> np.ndarray:
         """Return for each cell a number w: a set of value w + price pi there gains no more than `least`; or -inf."""
-        ends = neighbors(self.ends)
+        ends = vertices.neighbors(self.ends)
         rise = pair_prices(self.problem, self.pair, self.dual, ends[1]).rise
-        line = neighbors(level - price * self.ends).min(axis=0)
+        line = vertices.neighbors(level - price * self.ends).min(axis=0)
         grain = 1e-16 * (np.abs(line) + np.abs(price) * ends[1])
         for rounds in range(20):
             over = self.cells(ends, line + price * ends) - self.least
@@ -160,17 +150,17 @@ class Levels:
         steepest = pair_prices(self.problem, self.pair, self.dual, np.maximum(nodes.mass, self.pair.least)).rise
         return self.least + over * steepest
 
-    def best(self, nodes: Nodes, most: int, effort: Effort) -> tuple[Vertices, float]:
+    def best(self, nodes: Nodes, most: int, effort: Effort) -> tuple[vertices.Vertices, float]:
         """Return (best vertices of these sets with any share of the tail, largest excess of any)."""
         room, slope, classes = self.values.room, self.values.slope, self.problem.classes
         if not room:
             inside = (nodes.mass >= self.pair.least) & (nodes.mass <= self.pair.most)
             nodes = nodes.take(np.flatnonzero(inside))
             chosen, worst = largest(self.gain(nodes.mass, nodes.value), most, self.least)
-            return pair_vertices(self.pair, classes, nodes.sets[chosen].astype(np.int64)), worst
+            return vertices.pair_vertices(self.pair, classes, nodes.sets[chosen].astype(np.int64)), worst
         nodes = nodes.take(np.argsort(nodes.mass, kind="stable"))
         maxima = Maxima(nodes.value - slope * nodes.mass)
-        ends, worst, tried = neighbors(self.ends), -math.inf, []
+        ends, worst, tried = vertices.neighbors(self.ends), -math.inf, []
         for rounds in range(_ROUNDS):
             first = np.searchsorted(nodes.mass, ends[0] - room, side="right")
             at = maxima.largest_between(first, np.searchsorted(nodes.mass, ends[1], side="left"))
@@ -191,11 +181,11 @@ class Levels:
             cut = np.where((a < low) & (low < b), low, np.where((a < high) & (high < b), high, (a + b) / 2))
             ends = np.concatenate([np.stack([a, cut]), np.stack([cut, b])], axis=1)
         if not tried:
-            return pair_vertices(self.pair, classes, np.zeros((0, len(classes.size)))), worst
+            return vertices.pair_vertices(self.pair, classes, np.zeros((0, len(classes.size)))), worst
         at, pi, gain = (np.concatenate(a) for a in zip(*tried, strict=True))
         chosen = largest(gain, most, self.least)[0]
         share = np.clip((pi[chosen] - nodes.mass[at[chosen]]) / room, 0.0, 1.0)
-        return pair_vertices(
+        return vertices.pair_vertices(
             self.pair, classes, np.column_stack([nodes.sets[at[chosen]], share * classes.size[-1]])
         ), worst
 
@@ -205,7 +195,7 @@ class Bounds:
 
     between = True
 
-    def __init__(self, problem: Problem, box: Box, dual: Dual) -> None:
+    def __init__(self, problem: Problem, box: vertices.Box, dual: Dual) -> None:
         self.problem, self.box = problem, box
         self.base = box_prices(problem, box, dual)[1]
         self.values = Values.of(problem, dual, box.high - box.low)
@@ -234,7 +224,7 @@ class Bounds:
             out = np.minimum(out, gain)
         return np.where((lacks < -_SLACK) | (lacks > left + own + _SLACK), -math.inf, self.base + out)
 
-    def best(self, nodes: Nodes, most: int, effort: Effort) -> tuple[Vertices, float]:
+    def best(self, nodes: Nodes, most: int, effort: Effort) -> tuple[vertices.Vertices, float]:
         """Return (best vertices of these sets with any share of the tail, largest excess of any)."""
         room, slope, classes = self.values.room, self.values.slope, self.problem.classes
         lacks, base = self.box.t - nodes.mass, self.base + nodes.value
@@ -253,7 +243,7 @@ class Bounds:
         at, counts = at[chosen], nodes.sets[at[chosen]].astype(np.int64)
         if room:
             counts = np.column_stack([counts, tail[chosen] / room * classes.size[-1]])
-        return box_vertices(self.box, classes, counts, nodes.between[at]), worst
+        return vertices.box_vertices(self.box, classes, counts, nodes.between[at]), worst
 
 
 class Maxima:
@@ -296,7 +286,7 @@ class SplittableRelaxation:
     def __init__(self, problem: Problem, effort: Effort, kept: int = 2_000, most: int = 10_000) -> None:
         self.problem, self.effort, self.kept, self.most = problem, effort, kept, most
 
-    def price(self, dual: Dual, enough: float = 0.0) -> tuple[Vertices, float]:
+    def price(self, dual: Dual, enough: float = 0.0) -> tuple[vertices.Vertices, float]:
         """Return the best vertices and a bound on the excess of all."""
         problem, many = self.problem, 4 * len(dual.classes) + 8
         families = [Bounds(problem, box, dual) for box in problem.shape.boxes]
@@ -307,7 +297,7 @@ class SplittableRelaxation:
                 nodes, limit = search(family, self.kept)
                 fresh, worst = family.best(nodes, many, self.effort)
                 parts.append((fresh, max(worst, limit)))
-            fresh, worst = joined([v for v, _ in parts]), max(top for _, top in parts)
+            fresh, worst = vertices.joined([v for v, _ in parts]), max(top for _, top in parts)
             if len(fresh) or worst <= 2 * families[0].least or self.kept >= self.most or self.effort.late():
                 return fresh, worst + problem.rounding(dual)
             self.kept *= 5

@@ -11,21 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from divulge.publishing import statistics
 from divulge.publishing.noising.families import Noise
 from divulge.publishing.noising.noise import chosen, each, half_width, noisy, ranks_off
 from divulge.publishing.queries import Plan, Query
-from divulge.publishing.statistics import (
-    Count,
-    Cut,
-    Mean,
-    Numbers,
-    People,
-    Proportion,
-    Quantiles,
-    Statistic,
-    Sum,
-    Variance,
-)
 from divulge.releasing.drawing.chance import Chance
 
 
@@ -116,7 +105,7 @@ class Estimates:
     known : the ends between which every number lies, whatever is published
     """
 
-    statistic: Statistic
+    statistic: statistics.Statistic
     at: Any
     values: np.ndarray
     low: np.ndarray
@@ -146,7 +135,7 @@ def _ends(number: Drawn, least: float = -math.inf) -> tuple[np.ndarray, np.ndarr
     return values, low, high
 
 
-def _count(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+def _count(one: statistics.Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
     number = numbers[0]
     error = np.full(shape, number.deviation)
     known = (0.0, math.inf if rows is None or not number.width else float(rows))
@@ -154,7 +143,7 @@ def _count(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: 
     return [Estimates(one, None, number.values, *ends, error, known)]
 
 
-def _sum(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+def _sum(one: statistics.Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
     query, number = queries[0], numbers[0]
     step = float(query.step)
     values, low, high = (part * step for part in _ends(number))
@@ -180,7 +169,7 @@ def _ratio(low: np.ndarray, high: np.ndarray, least: np.ndarray, most: np.ndarra
     return np.where(most < 1, -math.inf, ends[0]), np.where(most < 1, math.inf, ends[1])
 
 
-def _mean(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+def _mean(one: statistics.Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
     query = queries[0]
     total, low, high = _ends(numbers[0])
     n, least, most, spread = _rows(numbers, 1, rows, shape)
@@ -194,7 +183,7 @@ def _mean(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: A
     return [Estimates(one, None, value, lower, upper, error, (ends[0] + middle, ends[1] + middle))]
 
 
-def _variance(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+def _variance(one: statistics.Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
     query, step = queries[0], float(queries[0].step)
     total, low, high = _ends(numbers[0])
     square, square_low, square_high = _ends(numbers[1], 0.0)
@@ -212,7 +201,7 @@ def _variance(one: Statistic, queries: Any, numbers: Any, rows: int | None, shap
     return [Estimates(one, None, value, lower, upper, error * step**2, (0.0, most_variance * step**2))]
 
 
-def _proportion(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+def _proportion(one: statistics.Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
     number = numbers[0]
     if number.values.shape == shape:
         whole = np.full(shape, float(rows or 1))
@@ -230,7 +219,7 @@ def _proportion(one: Statistic, queries: Any, numbers: Any, rows: int | None, sh
     return [Estimates(one, None, np.clip(share, under, over), under, over, error, (0.0, 1.0))]
 
 
-def _quantiles(one: Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
+def _quantiles(one: statistics.Statistic, queries: Any, numbers: Any, rows: int | None, shape: Any) -> list[Estimates]:
     out: list[Estimates] = []
     for query, number in zip(queries, numbers, strict=True):
         low, values, high = ((part.reshape(shape) + query.bottom) * float(query.step) for part in number.values)
@@ -246,13 +235,13 @@ _NOWHERE = (-math.inf, math.inf)
 """Ends that no interval reaches: of quantiles without intervals nothing says how far off they are."""
 
 _ESTIMATES: dict[type, Any] = {
-    Count: _count,
-    People: _count,
-    Cut: _count,
-    Numbers: _count,
-    Sum: _sum,
-    Mean: _mean,
-    Variance: _variance,
-    Proportion: _proportion,
-    Quantiles: _quantiles,
+    statistics.Count: _count,
+    statistics.People: _count,
+    statistics.Cut: _count,
+    statistics.Numbers: _count,
+    statistics.Sum: _sum,
+    statistics.Mean: _mean,
+    statistics.Variance: _variance,
+    statistics.Proportion: _proportion,
+    statistics.Quantiles: _quantiles,
 }

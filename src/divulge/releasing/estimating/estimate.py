@@ -23,16 +23,9 @@ from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, lowered, percent, raised
 from divulge.releasing.drawing.coding import finder
 from divulge.releasing.engine import Progress
+from divulge.releasing.estimating import intervals
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, contingency
-from divulge.releasing.estimating.intervals import (
-    ASYMPTOTIC,
-    INTERVALS,
-    clustered,
-    unlikely,
-    within_one,
-    within_simplex,
-)
 from divulge.releasing.records.ran.mechanism import Mechanism, Ran
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.ran.placed import MetricNoise
@@ -126,7 +119,7 @@ class Frequencies(Tabled, Record):
             found.append(f"the mechanism is poorly conditioned ({self.condition:.3g}): intervals are wide for the rows")
         if self.biased:
             found.append(f"{self.method} is biased toward the inside of the simplex and comes without intervals")
-        elif self.interval in ASYMPTOTIC:
+        elif self.interval in intervals.ASYMPTOTIC:
             found.append(
                 f"{self.interval} intervals are asymptotic, and miss more often than stated where rows are few or "
                 'values are rare; interval="exact" (--interval exact) holds for any number of rows'
@@ -305,7 +298,7 @@ def estimate_frequencies(
         return late("divulge.releasing.estimating.densities:densities")(released, receipt, moved, top, engine)
     if values is not None or top is not None:
         raise DivulgeError.of("values", "be asked of reports of a protocol", "it", "given for another release")
-    for name, given, known in (("method", method, METHODS), ("interval", interval, INTERVALS)):
+    for name, given, known in (("method", method, METHODS), ("interval", interval, intervals.INTERVALS)):
         if given not in known:
             raise DivulgeError.unknown(name, given, known)
     channel, columns = _mechanism(mechanism if receipt is None else receipt, column)
@@ -326,12 +319,12 @@ def estimate_frequencies(
         else:
             risk = (1 - confidence) / families
             if squares is None:
-                low, high = INTERVALS[interval](counts, matrix, inverse, risk)
+                low, high = intervals.INTERVALS[interval](counts, matrix, inverse, risk)
             else:
-                off = clustered(matrix, inverse, int(counts.sum()), squares, risk)
+                off = intervals.clustered(matrix, inverse, int(counts.sum()), squares, risk)
                 low, high = estimate - off, estimate + off
-            low, high = (within_simplex if simultaneous else within_one)(low, high)
-        strange = squares is None and unlikely(counts, matrix)
+            low, high = (intervals.within_simplex if simultaneous else intervals.within_one)(low, high)
+        strange = squares is None and intervals.unlikely(counts, matrix)
         said = (*doubted, *([_FOREIGN] if strange else []))
         found[group] = Frequencies(
             tuple(channel.secrets), estimate, low, high, int(counts.sum()), confidence, simultaneous, method,

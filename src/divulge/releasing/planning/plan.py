@@ -9,17 +9,8 @@ import numpy as np
 
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
+from divulge.releasing.drawing import coding
 from divulge.releasing.drawing.alias import AliasTable
-from divulge.releasing.drawing.coding import (
-    MISSING,
-    UNKNOWN,
-    Alphabet,
-    Coded,
-    Encoded,
-    Outcomes,
-    Secrets,
-    dictionary_of,
-)
 from divulge.releasing.drawing.placed import PlacePart
 from divulge.releasing.drawing.sampling import draw
 from divulge.releasing.records.ran.mechanism import Mechanism
@@ -32,8 +23,8 @@ class Part:
     """A mechanism ready to run on its columns."""
 
     mechanism: Mechanism
-    secrets: Secrets
-    outcomes: Outcomes
+    secrets: coding.Secrets
+    outcomes: coding.Outcomes
     table: AliasTable
 
     @classmethod
@@ -42,8 +33,8 @@ class Part:
         channel, width = mechanism.channel, len(mechanism.columns)
         return cls(
             mechanism,
-            Secrets.of(channel.secrets, width, null_as),
-            Outcomes.of(channel.outcomes, width, null_as),
+            coding.Secrets.of(channel.secrets, width, null_as),
+            coding.Outcomes.of(channel.outcomes, width, null_as),
             AliasTable.of(channel),
         )
 
@@ -53,11 +44,11 @@ class Part:
         return self.mechanism.columns
 
     @property
-    def alphabets(self) -> tuple[Alphabet, ...]:
+    def alphabets(self) -> tuple[coding.Alphabet, ...]:
         """The outcomes of each column."""
         return self.outcomes.alphabets
 
-    def coded(self, columns: Mapping[str, Encoded]) -> Coded:
+    def coded(self, columns: Mapping[str, coding.Encoded]) -> coding.Coded:
         """Return the secret of each row as its position, negative where it has none."""
         return self.secrets.coded([columns[name] for name in self.columns])
 
@@ -96,9 +87,9 @@ class Faults:
         """(unknown, missing)."""
         return self.unknown, self.missing
 
-    def add(self, columns: tuple[str, ...], coded: Coded) -> None:
+    def add(self, columns: tuple[str, ...], coded: coding.Coded) -> None:
         """Count the faults of a batch."""
-        for tally, code in zip(self.tallies, (UNKNOWN, MISSING), strict=True):
+        for tally, code in zip(self.tallies, (coding.UNKNOWN, coding.MISSING), strict=True):
             count = coded.count(code)
             if count:
                 tally[columns] = tally.get(columns, 0) + count
@@ -151,7 +142,7 @@ class Plan:
     kept: tuple[str, ...] | None = None
     coded: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
-    listed: Callable[[str, Encoded], Encoded] | None = None
+    listed: Callable[[str, coding.Encoded], coding.Encoded] | None = None
 
     def __post_init__(self) -> None:
         names = [one.name for several in self._fields.values() for one in several]
@@ -200,21 +191,21 @@ class Plan:
         pa = require("pyarrow", "tables")
         return pa.schema([one for several in self._fields.values() for one in several])
 
-    def encoded(self, batch: Any) -> dict[str, Encoded]:
+    def encoded(self, batch: Any) -> dict[str, coding.Encoded]:
         """Return the protected columns as the values they hold and positions among these."""
-        found = {name: dictionary_of(batch.column(name)) for name in self.protected}
+        found = {name: coding.dictionary_of(batch.column(name)) for name in self.protected}
         if self.listed is None:
             return found
         return {name: self.listed(name, one) for name, one in found.items()}
 
-    def secrets(self, columns: Mapping[str, Encoded], faults: Faults) -> list[Coded]:
+    def secrets(self, columns: Mapping[str, coding.Encoded], faults: Faults) -> list[coding.Coded]:
         """Return the positions of the secrets for each part; count what has none."""
         found = [part.coded(columns) for part in self.parts]
         for part, coded in zip(self.parts, found, strict=True):
             faults.add(part.columns, coded)
         return found
 
-    def draws(self, coded: Sequence[Coded], threads: int | None = 1) -> list[np.ndarray]:
+    def draws(self, coded: Sequence[coding.Coded], threads: int | None = 1) -> list[np.ndarray]:
         """Return a fresh outcome for each row of each part; without `threads`, on all cores."""
         return [part.drawn(one.where, one.rows, threads) for part, one in zip(self.parts, coded, strict=True)]
 

@@ -18,15 +18,7 @@ from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets.prefixes import END, Prefixes, children, ended, read, written
 from divulge.releasing.estimating.estimate import Frequencies
 from divulge.releasing.estimating.intervals import of_sample
-from divulge.releasing.reports.decoding import (
-    Decoder,
-    Progress,
-    checked,
-    condition,
-    outcomes,
-    refuse_foreign,
-    shares_of,
-)
+from divulge.releasing.reports import decoding
 from divulge.releasing.reports.hashing import SEED, digests_of_bytes, supports
 
 MOST_REPORTS = 1 << 26
@@ -74,9 +66,9 @@ class PrefixDecoder:
         """How many words it keeps."""
         return self.reports * (SEED + 1)
 
-    def add(self, reports: np.ndarray, seeds: np.ndarray, progress: Progress = lambda done, of: None) -> None:
+    def add(self, reports: np.ndarray, seeds: np.ndarray, progress: decoding.Progress = lambda done, of: None) -> None:
         """Keep reports; those that are none of the protocol are refused."""
-        refuse_foreign(self.protocol, reports, seeds)
+        decoding.refuse_foreign(self.protocol, reports, seeds)
         self.reports += len(reports)
         if self.reports > MOST_REPORTS:
             raise DivulgeError.of(
@@ -95,7 +87,7 @@ class PrefixDecoder:
 
     def support(self) -> np.ndarray:
         """Return how many reports raise each value that is asked for, by its prefix of their length, int64."""
-        ordered, buckets = self._sorted(), outcomes(self.protocol)
+        ordered, buckets = self._sorted(), decoding.outcomes(self.protocol)
         found = np.zeros(len(self._asked()), dtype=np.int64)
         for j, length in enumerate(self._lengths):
             found += ordered.support([code[:length] for code in self._asked()], self._key, buckets, j, j + 1)
@@ -109,7 +101,7 @@ class PrefixDecoder:
     def frequencies(self, top: Any = None, confidence: float = 0.95, simultaneous: bool = True,
                     families: int = 1, squares: int | None = None, **more: Any) -> Frequencies:  # fmt: skip
         """Return how frequent the values that are asked for were, or the texts that are found; see `Reports`."""
-        level = checked(confidence, top, self.reports)
+        level = decoding.checked(confidence, top, self.reports)
         if squares is not None:
             raise DivulgeError.of("released", "have one row a person, for prefixes", "it", "of people with several")
         risk = (1 - level) / families
@@ -124,7 +116,7 @@ class PrefixDecoder:
         order = order[:top]
         return Frequencies(
             tuple(names[i] for i in order.tolist()), shares[order], low[order], high[order], self.reports, level,
-            simultaneous, "inversion", condition(self.protocol), notes=notes, **more,
+            simultaneous, "inversion", decoding.condition(self.protocol), notes=notes, **more,
         )  # fmt: skip
 
     def _estimated(self, names: Labels, risk: float, simultaneous: bool) -> tuple[Any, ...]:
@@ -148,8 +140,8 @@ class PrefixDecoder:
         n = ordered.edges[-1] - ordered.edges[j]
         if not n:
             return np.array([[0.0], [0.0], [1.0]]).repeat(len(codes), axis=1)
-        counts = ordered.support(codes, self._key, outcomes(self.protocol), j, len(self._lengths))
-        shares, low, high = shares_of(self.protocol, counts, n, each)
+        counts = ordered.support(codes, self._key, decoding.outcomes(self.protocol), j, len(self._lengths))
+        shares, low, high = decoding.shares_of(self.protocol, counts, n, each)
         if n < self.reports:
             low, high = of_sample(low, high, n, risk)
         return np.stack([shares, low, high])
@@ -199,7 +191,7 @@ class PrefixDecoder:
     def _passing(self, ordered: _ByLength, codes: list[bytes], j: int) -> list[bytes]:
         """Return the prefixes that are frequent among the reports of their length, the most frequent first."""
         n, q = ordered.edges[j + 1] - ordered.edges[j], float(self.protocol.q_star)
-        counts = ordered.support(codes, self._key, outcomes(self.protocol), j, j + 1)
+        counts = ordered.support(codes, self._key, decoding.outcomes(self.protocol), j, j + 1)
         least = n * q + _quantile(min(0.5, SURVIVING / len(codes))) * (n * q * (1 - q)) ** 0.5
         order = np.argsort(-counts, kind="stable")[:MOST_PARENTS]
         return [codes[i] for i in order.tolist() if counts[i] > least]
@@ -223,7 +215,7 @@ def _extended(parents: Sequence[bytes], length: int, most: int) -> list[bytes]:
     return found
 
 
-def decoder_of(protocol: Protocol, values: Sequence[Hashable] | None, key: bytes) -> Decoder | PrefixDecoder:
+def decoder_of(protocol: Protocol, values: Sequence[Hashable] | None, key: bytes) -> decoding.Decoder | PrefixDecoder:
     """Return what decodes reports of a protocol, batch by batch."""
-    made = PrefixDecoder if isinstance(protocol.sets, Prefixes) else Decoder
+    made = PrefixDecoder if isinstance(protocol.sets, Prefixes) else decoding.Decoder
     return made(protocol, values, key)
