@@ -126,3 +126,21 @@ def test_one_of_a_thing_is_in_the_singular() -> None:
     assert "1,000 releases [nats]" in run("-", "--delta", "1e-6", given=json.dumps(LIST)).stdout
     assert "1 secret x 1 outcome" in repr(dv.Channel([[1]]))
     assert "Prior of 1 secret\n" in repr(dv.Prior([1])) + "\n"
+
+
+def test_what_stays_wider_than_the_tolerance_is_told(tmp_path: Path) -> None:
+    """A promise has no lower bound however fine the grid: nothing is said of its width."""
+    said = {}
+    for name, record, tolerance in (
+        ("wide", {"mechanism": "gaussian", "sigma": 10, "count": 10000}, "1e-15"),
+        ("narrow", {"mechanism": "gaussian", "sigma": 10, "count": 10000}, "1e-9"),
+        ("promise", {"mechanism": "zcdp", "rho": 0.1}, "0.001"),
+        ("without end", {"mechanism": "adp", "epsilon": 1, "delta": 0.1, "count": 5}, "0.001"),
+    ):
+        given = json.dumps([record])
+        found = run("-", "--delta", "2e-11", "--tolerance", tolerance, "--json", "--unit", "bits", given=given)
+        assert json.loads(found.stdout)["tolerance"] == pytest.approx(float(tolerance) / math.log(2))
+        said[name] = found.stderr
+    assert said["wide"].startswith("epsilon at delta = 2e-11 is known to within ")
+    assert "bits, not to the tolerance of 1.44e-15: rely on its upper bound" in said["wide"]
+    assert [said[name] for name in ("narrow", "promise", "without end")] == ["", "", ""]

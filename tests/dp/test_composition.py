@@ -660,6 +660,49 @@ def test_ten_kinds_of_noise_that_share_no_grid_are_as_narrow_as_asked() -> None:
     assert narrow.upper <= wide.upper
 
 
+def test_losses_of_rare_samples_crowd_at_their_end_and_are_split_there() -> None:
+    """What merging leaves over in the last cell, moved down ten thousand times, left no lower bound at all."""
+    found = dv.compose((dv.dp.PoissonSampled(dv.dp.GaussianMechanism(0.5), 1e-4), 10**4), tolerance=0.1).epsilon(1e-8)
+    assert 3.56 < found.lower <= found.upper < 3.59
+    assert found.upper - found.lower <= 0.1
+
+
+@pytest.mark.parametrize("sigma", [0.5, 2.0])
+@pytest.mark.parametrize("tolerance", [0.03, 1e-3, 1e-4])
+def test_two_rare_samples_that_are_split_against_an_integral(
+    sigma: float, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GridEngine, "_gains_by_splitting", lambda *_: True)
+    rate = 0.01
+    composed = dv.compose((dv.dp.PoissonSampled(dv.dp.GaussianMechanism(sigma), rate), 2), tolerance=tolerance)
+    z = np.linspace(-12 * sigma, 12 * sigma + 1, 20_001)
+
+    def removed(e: np.ndarray) -> np.ndarray:
+        """Return delta of one sample: P(L > e) - e^e Q(L > e) from where the loss is e; below all losses 1 - e^e."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = sigma**2 * np.log((np.exp(e) - 1 + rate) / rate) + 0.5
+        with_it, without = stats.norm.sf(at, 1, sigma), stats.norm.sf(at, 0, sigma)
+        inside = rate * with_it + (1 - rate - np.exp(e)) * without
+        return np.where(np.exp(e) > 1 - rate, inside, 1 - np.exp(e))
+
+    weight = rate * stats.norm.pdf(z, 1, sigma) + (1 - rate) * stats.norm.pdf(z, 0, sigma)
+    loss = np.log1p(rate * np.expm1((z - 0.5) / sigma**2))
+    assert isinstance(composed._engine(0, tolerance).near_epsilon(0.1)[0], SplitSum)
+    for epsilon in (0.02, 0.1, 0.5):
+        truth = float((weight * removed(epsilon - loss)).sum() * (z[1] - z[0]))
+        bracket = composed._delta(0, epsilon, tolerance)
+        assert bracket.lower <= truth * (1 + 1e-9)
+        assert truth <= bracket.upper * (1 + 1e-9)
+
+
+def test_a_grid_that_is_no_better_than_the_coarser_one_is_not_the_last() -> None:
+    """Of both coarsest grids atoms of Laplace losses have no place on either, and the lower bound is 0."""
+    kinds = (dv.dp.PoissonSampled(dv.dp.LaplaceMechanism(1.0), 1e-3), 1000), (dv.dp.LaplaceMechanism(7.0), 13)
+    wide, narrow = (dv.compose(*kinds, tolerance=t).epsilon(1e-6) for t in (0.1, 0.01))
+    assert wide.upper - wide.lower <= 0.1
+    assert max(wide.lower, narrow.lower) <= min(wide.upper, narrow.upper)
+
+
 @pytest.mark.parametrize("tilt", [0.0, 3.0, 30.0, 300.0])
 def test_a_tilt_far_from_the_question_leaves_the_bounds_on_their_sides(tilt: float) -> None:
     """The window of the sum may lie above epsilon: what is lost below it is not nothing."""

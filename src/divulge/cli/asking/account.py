@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import busy, draw, emit, print_table
+from divulge.cli.common import busy, draw, emit, note, print_table
 from divulge.cli.options import ForceOption, JsonOption, UnitOption
 from divulge.errors import number_of
 from divulge.model.shown import promised, reached
@@ -40,7 +40,7 @@ def command(
     "rate" samples the records (Poisson), "sample" and "population" draw so many. Of adp, zcdp, renyi and shuffled only
     the promise is known: no bounds from below.
     """
-    from divulge.dp.accounting.records import from_records, summary
+    from divulge.dp.accounting.records import from_records, summary, wide
     from divulge.files import read_channel, read_records
     from divulge.files.opening import refuse_taken
 
@@ -49,6 +49,12 @@ def command(
     composed = from_records(read_records(releases), read_channel, tolerance)
     with busy("adding up releases"):
         found = summary(composed, delta, epsilon, ORDERS, unit)
+    for row in wide(composed, found):
+        width = row["epsilon"]["upper"] - row["epsilon"]["lower"]
+        note(
+            f"epsilon at delta = {row['delta']:g} is known to within {width:.3g} {unit}, not to the tolerance of "
+            f"{found['tolerance']:.3g}: rely on its upper bound."
+        )
     if plot is not None:
         draw(composed, plot, force=force)
     if as_json:

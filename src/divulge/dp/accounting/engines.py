@@ -291,7 +291,7 @@ class GridEngine(TiltedEngine):
 
         def lows() -> Iterator[tuple[Atoms, int]]:
             for (easier, n), (loss, _), (a, b) in zip(self.easier or self.parts, self.parts, ranges, strict=True):
-                is_split = splits and _is_sharp(loss, window.step)
+                is_split = splits and self._gains_by_splitting(loss, window.step)
                 moved = grid.split_below if is_split else functools.partial(grid.below, shift=off)
                 yield moved(easier, window.step, a, b), n
 
@@ -300,9 +300,24 @@ class GridEngine(TiltedEngine):
         return (SplitSum(low, high, splits) if splits else low), high
 
     def _splits(self, step: float) -> int:
-        """Return how many losses are split: with atoms that a grid of this step, not too coarse, has no place for."""
-        sharp = sum(n for loss, n in self.parts if _is_sharp(loss, step)) if step > self.lattice * (1 + 1e-12) else 0
-        return sharp if sharp * step * step <= _COARSE else 0
+        """Return how many losses are split: those that a grid of this step, not too coarse, would move down too far."""
+        if step <= self.lattice * (1 + 1e-12):
+            return 0
+        split = sum(n for loss, n in self.parts if self._gains_by_splitting(loss, step))
+        return split if split * step * step <= _COARSE else 0
+
+    def _gains_by_splitting(self, loss: PrivacyLoss, step: float) -> bool:
+        """Say whether a loss has atoms off the grid, or so much mass in the cell at an end that moving it down counts.
+
+        Of a density the mass of two neighboring cells is merged between them; that of the last cell has one neighbor.
+        """
+        if _is_sharp(loss, step):
+            return True
+        if len(loss.atoms_at) or isinstance(loss, PromisedLoss):
+            return False
+        ends = [1.0 - float(loss.tail(loss.lowest + step))] if loss.lowest > -math.inf else []
+        ends += [float(loss.tail(loss.highest - step))] if loss.highest < math.inf else []
+        return self.draws * step * max(ends, default=0.0) > self.tolerance
 
     def _window(self, tilt: float) -> Window:
         cumulant, _, variance = self.plan.moments(tilt)

@@ -1,5 +1,6 @@
 """Lists of releases as they are written down: what each record means, and what all of them add up to."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from divulge.dp.accounting.composition import Composition, compose
 from divulge.dp.accounting.promises import AdpRelease, RenyiRelease, ZcdpRelease
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
+from divulge.dp.knowledge import Known
 from divulge.dp.mechanisms import MECHANISMS, TreeAggregation
 from divulge.dp.shuffling.shuffled import Shuffled
 from divulge.errors import DivulgeError
@@ -30,6 +32,9 @@ SAMPLED: dict[tuple[str, ...], Any] = {
 
 _OTHER = ("mechanism", "neighbors", "noise", "monotone")
 """Parameters that are no numbers; their mechanisms check them."""
+
+_ROUNDED = 1.001
+"""How much wider than the tolerance a bracket is before it is told: widths are only aimed at."""
 
 CURVE = (1e-3, 1e-6, 1e-9)
 """The deltas at which epsilon is told when none is asked for."""
@@ -93,6 +98,15 @@ def _filled(kind: Any, given: dict[str, Any], where: str) -> Any:
     return kind(**given)
 
 
+def wide(composed: Composition, found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the brackets on epsilon of a `summary` that are wider than was aimed at though no promise is why."""
+    if composed.known is Known.PROMISE:
+        return []
+    rows = [row for row in (*found.get("curve", []), found) if isinstance(row.get("epsilon"), dict)]
+    widths = [row["epsilon"]["upper"] - row["epsilon"]["lower"] for row in rows]
+    return [row for row, width in zip(rows, widths, strict=True) if found["tolerance"] * _ROUNDED < width < math.inf]
+
+
 def summary(
     composed: Composition, delta: float | None, epsilon: float | None, orders: Sequence[float], unit: Unit = "nats"
 ) -> dict[str, Any]:
@@ -102,7 +116,11 @@ def summary(
     if epsilon is not None and not epsilon >= 0:
         raise DivulgeError.of("epsilon", "be at least 0", "it", str(epsilon))
     scale = nats_per(unit)
-    found: dict[str, Any] = {"releases": sum(count for _, count in composed.releases), "unit": unit}
+    found: dict[str, Any] = {
+        "releases": sum(count for _, count in composed.releases),
+        "unit": unit,
+        "tolerance": composed.tolerance / scale,
+    }
     if delta is not None:
         bracket = composed.epsilon(delta, unit)
         found |= {"delta": delta, "epsilon": {"lower": bracket.lower, "upper": bracket.upper}}
