@@ -1,5 +1,6 @@
 """Rounding of square channels to integers that keep the guarantees and their names, both decided exactly."""
 
+import functools
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ class Rounder:
         start = self.naming.start
         for one in (np.maximum(channel, 0.0), start):
 
+            @functools.lru_cache(maxsize=2)
             def at(step: int, one: np.ndarray = one) -> np.ndarray:
                 share = _LEAST_SHARE * 4.0**step
                 mixed = (1 - share) * one + share * start

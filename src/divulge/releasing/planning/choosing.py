@@ -542,11 +542,11 @@ def designed(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> 
         channels += [one.channel for one in tuned_in_time]
         notes += _not_compared(choice, missing)
     channels += [] if made is None else [made.channel]
-    found = [
-        (purpose.worth(prior, one), one) for one in channels
-        if _true(one) and (choice.rule_out or math.isfinite(ldp(one)))
-    ]  # fmt: skip
-    best, channel = _best(found)
+    found = [one for one in channels if _true(one) and (choice.rule_out or math.isfinite(ldp(one)))]
+    if made is not None and len(found) == 1 and found[0] is made.channel and math.isfinite(made.utility):
+        best, channel = 0.0, made.channel  # nothing to compare it with
+    else:
+        best, channel = _best([(purpose.worth(prior, one), one) for one in found])
     if notes and not best > -math.inf:
         raise OutOfTime.of(
             "time_limit", "be long enough to find a mechanism", "it", f"over after {choice.time_limit:g} s"
