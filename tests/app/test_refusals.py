@@ -150,6 +150,7 @@ REFUSED: list[tuple[Any, dict[str, Any]]] = [
         {"guarantee": "pml=0.0000001"}, {"guarantee": "ldp=0.0000000001"}, {"prior": "noisy=2"}, {"per_row": None},
         {"values": {"ill": ["a", "b"]}, "other": "other", "prior_from_data": True}, {"values": {"town": ["a", "b"]}},
         {"prior": "noisy=0.2", "guarantee": "alip=0.1:0.1"}, {"values": {"ill": ["x", "y"]}, "null_as": "x"},
+        {"prior": "lower=0.01", "time_limit": 0},
     )),
     *((released, one) for one in (
         {"column": "gap"}, {"keep": ["none"]}, {"keep": ["ill"]},
