@@ -57,6 +57,15 @@ def as_float(value: Any) -> float:
         return math.inf
 
 
+def is_infinite(value: Any) -> bool:
+    """Say whether a number is +inf; a fraction, which never is, is not compared.
+
+    >>> is_infinite(math.inf), is_infinite(Fraction(1, 2))
+    (True, False)
+    """
+    return isinstance(value, float) and value == math.inf
+
+
 def double_above(value: Fraction | float) -> float:
     """Return the least double that is at least a number.
 

@@ -16,6 +16,8 @@ from divulge import guarantees as g
 from divulge.guarantees.deciding.levels import lower_peaks, row_peaks, upper_peaks
 from divulge.guarantees.deciding.parabola import Moments, below
 from divulge.guarantees.deciding.rational import Rational
+from divulge.measures.numeric import columns
+from divulge.measures.numeric.columns import extremes
 
 Row = list[F]
 DIGITS = 50
@@ -311,3 +313,22 @@ def test_columns_of_one_kind_are_one() -> None:
     circulant = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
     assert Rational.of(dv.Joint([0.25, 0.5, 0.25], circulant)).distinct([0, 1, 2]) == [0, 1]
     assert Rational.of(dv.Channel(circulant)).distinct([0, 1, 2]) == [0]
+
+
+def test_a_channel_is_read_once_for_what_is_asked_of_all_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(columns, "extremes", lambda *found: asked.append(1) or extremes(*found))
+    joint = dv.Joint(np.array([0.25, 0.75]), np.array([[0.75, 0.25], [0.25, 0.75]]))
+    assert [dv.LDP(level).holds_for(joint).holds for level in (1, 2)] == [False, True]
+    assert dv.LDP(2).holds_for(joint).measured == dv.ldp(joint) == pytest.approx(math.log(3))
+    assert asked == [1]
+
+
+@pytest.mark.parametrize("level", [-1, 10**400])
+def test_whole_numbers_out_of_range_are_refused_as_fractions_are(level: int) -> None:
+    said = []
+    for value in (level, F(level)):
+        with pytest.raises(dv.DivulgeError) as refused:
+            dv.LDP(value)
+        said.append(str(refused.value))
+    assert said[0] == said[1]

@@ -396,9 +396,9 @@ def _slack(name: str, allowed: Any, measured: Any) -> float:
     """Return allowed less measured; of what is at least its parameter measured less allowed."""
     if PARAMETERS[name].at_least:
         allowed, measured = measured, allowed
-    if allowed == math.inf:
+    if exact.is_infinite(allowed):
         return math.inf
-    if measured == math.inf:
+    if exact.is_infinite(measured):
         return -math.inf
     if isinstance(allowed, Rational) and isinstance(measured, Rational):
         slack = Fraction(allowed) - Fraction(measured)

@@ -103,9 +103,11 @@ class Channel(Tabled):
             if not whole:
                 array = normalized(array, "channel", _row_sums(rows), short_floats(matrix) or _HINT)
             frozen(array)
-        object.__setattr__(self, "matrix", array)
-        object.__setattr__(self, "secrets", rows)
-        object.__setattr__(self, "outcomes", columns)
+        _set_matrix(self, array)
+        _set_secrets(self, rows)
+        _set_outcomes(self, columns)
+        if whole:
+            vars(self)["floats"] = array
 
     @classmethod
     def from_weights(
@@ -427,3 +429,9 @@ def _product(left: Any, right: Any) -> Any:
 
 def _pairs(first: Labels, second: Labels) -> tuple[tuple[Hashable, Hashable], ...]:
     return tuple((a, b) for a in first for b in second)
+
+
+# A Channel is immutable to all others; its own slots are set without a search for the attribute.
+_set_matrix: Any = vars(Channel)["matrix"].__set__
+_set_secrets: Any = vars(Channel)["secrets"].__set__
+_set_outcomes: Any = vars(Channel)["outcomes"].__set__

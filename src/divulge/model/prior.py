@@ -58,8 +58,10 @@ class Prior(Tabled):
                 lambda i: "have entries that sum to" if i < 0 else "their sum is",
                 short_floats(probabilities) or "for counts use Prior.from_counts.",
             )
-        object.__setattr__(self, "probabilities", frozen(array))
-        object.__setattr__(self, "secrets", letters)
+        _set_probabilities(self, frozen(array))
+        _set_secrets(self, letters)
+        if whole:
+            vars(self)["floats"] = array
 
     @classmethod
     def uniform(cls, secrets: int | Iterable[Hashable]) -> "Prior":
@@ -229,3 +231,8 @@ def _unpacked(probabilities: Any, secrets: Any) -> tuple[Any, Any]:
         hint = "Prior.uniform(n) has n secrets that are equally likely; read_prior reads a file."
         raise DivulgeError.of("prior", "be a list of probabilities", "it", f"a {type(probabilities).__name__}", hint)
     return probabilities, secrets
+
+
+# A Prior is immutable to all others; its own slots are set without a search for the attribute.
+_set_probabilities: Any = vars(Prior)["probabilities"].__set__
+_set_secrets: Any = vars(Prior)["secrets"].__set__

@@ -13,7 +13,7 @@ import numpy as np
 
 from divulge import exact
 from divulge.guarantees.deciding.rational import Rational
-from divulge.measures.numeric.columns import extremes, likely_ends
+from divulge.measures.numeric.columns import all_ends, likely_ends
 from divulge.model.channel import Channel
 from divulge.model.entries import CLEAN
 from divulge.model.joint import Joint
@@ -156,14 +156,14 @@ class Level:
 
     def at_most(self, bound: Any) -> bool:
         """Say whether the number is at most `bound`: by its error bound where that is enough, else exactly."""
-        if self.value == math.inf or bound == math.inf:
-            return bound == math.inf
+        if exact.is_infinite(self.value) or exact.is_infinite(bound):
+            return exact.is_infinite(bound)
         if isinstance(self.value, RationalNumber):
             return self.value <= Fraction(bound)
         if self.ball is None and self.decides is None:
             return Fraction(self.value) + Fraction(self.margin) <= Fraction(bound)
-        if self.margin and abs(self.value - float(bound)) > self.margin:
-            return self.value < bound
+        if self.margin and abs(self.value - (nearest := float(bound))) > self.margin:
+            return self.value < nearest  # as the bound: no double lies between it and the nearest
         if self.ball is None:
             return self.decides is not None and self.decides(partial(exact.ball, bound))
         return exact.at_most(self.ball, bound)
@@ -402,7 +402,7 @@ def _seen(joint: Joint) -> tuple[np.ndarray, np.ndarray, Any]:
 
 def row_peaks(channel: Channel) -> Peaks:
     """Return the ratio max_x C_xy / min_x C_xy of every column that is not entirely zero, over all rows."""
-    ends = extremes(channel.matrix)
+    ends = all_ends(channel)
     y = np.flatnonzero((ends.top > 0).astype(bool))
     at = (ends.top_at[y], ends.bottom_at[y])
 

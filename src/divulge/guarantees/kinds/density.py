@@ -11,7 +11,8 @@ from divulge.guarantees.deciding import levels as at
 from divulge.guarantees.deciding.levels import LOGARITHMS, Level, Peaks, Ratio, Witness
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
-from divulge.measures.pointwise.density import ldp, pmc, pml
+from divulge.measures.numeric.columns import all_ends
+from divulge.measures.pointwise.density import ldp_of, pmc, pml
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.shown import named, promised, reached
@@ -135,7 +136,7 @@ class LDP(Guarantee):
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
         peaks = at.row_peaks(subject)
-        return (at.log_of(peaks.largest(), partial(_pair, peaks), lambda: ldp(subject)),)
+        return (at.log_of(peaks.largest(), partial(_pair, peaks), lambda: ldp_of(all_ends(subject)[:2], "nats")),)
 
 
 @kind_of_guarantee

@@ -135,6 +135,14 @@ def likely_ends(joint: Joint) -> Extremes:
     return kept["likely_ends"]
 
 
+def all_ends(channel: Channel) -> Extremes:
+    """Return the extremes of each column over all secrets; the channel keeps them for its next measure."""
+    kept = vars(channel)
+    if "all_ends" not in kept:
+        kept["all_ends"] = extremes(channel.matrix)
+    return kept["all_ends"]
+
+
 def _exact_end(part: np.ndarray, floats: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest (sign 1) or smallest (-1) entry of each exact column and its first row.
 

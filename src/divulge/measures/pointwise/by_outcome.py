@@ -69,7 +69,7 @@ class Pointwise(Tabled, Record):
         >>> round(dv.pml(joint).max(), 9)  # log 3/2
         0.405465108
         """
-        return float(self.values.max())
+        return self.values.item(self.values.argmax())  # four times as fast as `max`
 
     def min(self) -> float:
         """Return the smallest value over outcomes that occur.
