@@ -78,3 +78,21 @@ def test_moved_rows_stay_rows_and_come_nearer() -> None:
         free = (whole.weights > 0).all(axis=0)
         share = after.weights - (whole.weights * (1 - 1000 * free.sum() / 2.0**53) + 1000 * free)
         assert np.abs(share).max() <= 2
+
+
+def test_mechanisms_of_several_columns_keep_their_sum_after_rounding() -> None:
+    moved = 0
+    for size, epsilon in ((3, 0.1), (3, 0.7), (5, 0.3), (5, 1.1)):
+        values, x = NAMES[:size], float(np.exp(epsilon))
+        rows = np.where(np.eye(size, dtype=bool), x, 1.0) / (x + size - 1)
+        one, table = dv.Channel(rows, values, values), pa.table({"v": values, "w": values})
+        asked: dict[str, Any] = {"column": ["v", "w"], "mechanism": {"v": one, "w": one}, "ledger": None}
+        found: Any = dv.release(table, guarantee=dv.LDP(2 * epsilon), **asked)
+        ran = [made.channel.weights for made in found.mechanisms]
+        assert sum(np.log(float(Fraction(int(w.max()), int(w.min())))) for w in ran) <= 2 * epsilon * (1 + 1e-15)
+        assert found.guarantees["ldp"] <= 2 * epsilon * (1 + 1e-15)
+        assert all(np.abs(w / 2.0**53 - rows).max() < 1e-9 for w in ran)
+        moved += any((w != IntegerChannel.of(one).weights).any() for w in ran)
+        with pytest.raises(dv.DivulgeError, match="must keep"):
+            dv.release(table, guarantee=dv.LDP(2 * epsilon * 0.999), **asked)
+    assert moved

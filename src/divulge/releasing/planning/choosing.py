@@ -155,42 +155,51 @@ def _given(source: Any, choice: Release, count: bool) -> Chosen:
     if len(groups) == 1 and (count or choice.prior is not None or made_for is not None or choice.prior_from_data):
         counts = counted(contingency(source, columns), choice.null_as)
     assumed = _assumed(source, choice, counts, made_for)
-    chosen: list[Mechanism] = []
+    parts: list[tuple[tuple[str, ...], IntegerChannel]] = []
     for names, one in groups:
         whole = IntegerChannel.of(getattr(one, "channel", one), raise_small=choice.raise_small)
-        whole = _relabelled(whole, choice, assumed)
-        chosen.append(_certified(names, whole, assumed, choice.kept if len(groups) == 1 else ()))
-    return _finished(chosen, choice, counts) if len(groups) > 1 else _described(chosen, choice, counts)
+        parts.append((names, _relabelled(whole, choice, assumed)))
+    return _described(_certified(parts, assumed, choice.kept), choice, counts)
 
 
 def _certified(
-    columns: tuple[str, ...], whole: IntegerChannel, assumed: Assumed, kept: tuple[Guarantee, ...]
-) -> Mechanism:
-    """Return the mechanism that keeps the guarantees; where rounding alone takes it beyond one, it is moved a little.
+    parts: Sequence[tuple[tuple[str, ...], IntegerChannel]], assumed: Assumed, kept: tuple[Guarantee, ...]
+) -> list[Mechanism]:
+    """Return the mechanisms of columns that keep the guarantees; where rounding alone takes them beyond one, they are
+    moved a little.
 
     What one unit of an entry does to a ratio, a few units in all entries of its column undo: towards a mechanism that
     tells nothing. Refuses what does not keep them for another reason, with what it has.
     """
-    made, units, refused = certified(columns, whole, assumed), _UNITS, None
+    made, units, refused = [certified(columns, whole, assumed) for columns, whole in parts], _UNITS, None
     while True:
         try:
             for guarantee in kept:
-                check(guarantee, [made])
+                check(guarantee, made)
             return made
         except DivulgeError as error:
             refused = refused or error
-        moved = units * whole.shape[1]
-        if not whole.rounded or moved > _MOST_MOVED * 2.0**whole.bits or _far(kept, made):
+        moved = max(units * whole.shape[1] / 2.0**whole.bits for _, whole in parts)
+        if not any(whole.rounded for _, whole in parts) or moved > _MOST_MOVED or _far(kept, made):
             raise refused
-        made, units = certified(columns, whole.moved(units), assumed), 4 * units
+        made = [
+            certified(columns, whole.moved(units) if whole.rounded else whole, assumed) for columns, whole in parts
+        ]  # fmt: skip
+        units *= 4
 
 
-def _far(guarantees: tuple[Guarantee, ...], mechanism: Mechanism) -> bool:
-    """Say whether ldp, pml or pmc exceed a level by more than units in the smallest entries can have done."""
-    weights = mechanism.channel.weights
-    off = 2.0 * _UNITS / int(weights[weights > 0].min())
+def _far(guarantees: tuple[Guarantee, ...], mechanisms: Sequence[Mechanism]) -> bool:
+    """Say whether ldp, pml or pmc exceed a level by more than units in the smallest entries can have done.
+
+    Several mechanisms are decided by what `check` has of them, which may be none of a kind.
+    """
+    entries = [one.channel.weights for one in mechanisms]
+    off = sum(2.0 * _UNITS / int(weights[weights > 0].min()) for weights in entries)
+    if len(mechanisms) > 1:
+        total = together([one.spent for one in mechanisms], None)
+        return any(total.get(g.kind, math.inf) > float(g.values().get("epsilon", -1)) + off for g in guarantees)
     return any(
-        mechanism.guarantees.get(_LEVELS[one.kind], 0.0) > float(one.values()["epsilon"]) + off
+        mechanisms[0].guarantees.get(_LEVELS[one.kind], 0.0) > float(one.values()["epsilon"]) + off
         for one in guarantees
         if one.kind in _LEVELS
     )
@@ -246,13 +255,6 @@ def certified(columns: tuple[str, ...], channel: IntegerChannel, assumed: Assume
     """Return the mechanism with the guarantees of exactly its integers."""
     aligned = assumed.aligned(channel.secrets, "the mechanism")
     return Mechanism(columns, channel, aligned, levels(channel, aligned))
-
-
-def _finished(chosen: Sequence[Mechanism], choice: Release, counts: Mapping[Hashable, int] | None) -> Chosen:
-    """Check guarantees and purpose, and return the mechanisms with what is to be known of them."""
-    for guarantee in choice.kept:
-        check(guarantee, chosen)
-    return _described(chosen, choice, counts)
 
 
 def _described(chosen: Sequence[Mechanism], choice: Release, counts: Mapping[Hashable, int] | None) -> Chosen:
@@ -404,7 +406,7 @@ def _made(source: Any, choice: Release) -> Chosen:
         notes += more
     whole = IntegerChannel.of(channel, raise_small=choice.raise_small or choice.mechanism is None)
     whole = _relabelled(whole, replace(choice, outcomes="sets" if sets else "values"), assumed)
-    found = _described([_certified(columns, whole, assumed, choice.kept)], choice, counts)
+    found = _described(_certified([(columns, whole)], assumed, choice.kept), choice, counts)
     return replace(found, notes=(*notes, *found.notes), private=(*told_of, *found.private))
 
 
