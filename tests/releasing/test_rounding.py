@@ -96,3 +96,18 @@ def test_mechanisms_of_several_columns_keep_their_sum_after_rounding() -> None:
         with pytest.raises(dv.DivulgeError, match="must keep"):
             dv.release(table, guarantee=dv.LDP(2 * epsilon * 0.999), **asked)
     assert moved
+
+
+def test_what_is_protected_keeps_its_level_after_rounding() -> None:
+    for size, epsilon in ((3, 1.1), (5, 0.7), (7, 0.3)):
+        values = NAMES[:size]
+        x = float(np.exp(epsilon))
+        one = dv.Channel(np.where(np.eye(size, dtype=bool), x, 1.0) / (x + size - 1), values, values)
+        table = pa.table({"v": values * 3, "s": values * 3})  # what is protected is the column itself
+        asked: dict[str, Any] = {"column": "v", "protect": "s", "mechanism": one, "per_row": True, "ledger": None}
+        found: Any = dv.release(table, guarantee=dv.LDP(dv.ldp(one)), **asked)
+        weights = found.mechanisms[0].channel.weights
+        assert dv.LDP(dv.ldp(one)).holds_for(found.mechanisms[0].channel.exact)
+        assert np.abs(weights / 2.0**53 - one.floats).max() < 1e-9
+        with pytest.raises(dv.DivulgeError, match="must keep"):
+            dv.release(table, guarantee=dv.LDP(epsilon * 0.999), **asked)

@@ -58,6 +58,9 @@ _UNITS = 8
 """Units that are moved to each outcome at first, where rounding takes a mechanism beyond a level: rounding changes both
 entries of a ratio by one."""
 
+_TRIED = (_UNITS, 4 * _UNITS, 16 * _UNITS)
+"""Units that are moved where another variable is protected, whose levels are decided exactly, each at its cost."""
+
 _MOST_MOVED = 1e-9
 """The share of a row that is moved at most: beyond, it is not rounding that takes a mechanism beyond a level."""
 
@@ -116,6 +119,9 @@ def _protecting(source: Any, choice: Release) -> Chosen:
         whole = IntegerChannel.of(one, raise_small=choice.raise_small)
     if choice.mechanism is not None:
         whole = _relabelled(whole, choice, assumed)
+        near = (whole, *(whole.moved(units) for units in _TRIED if whole.rounded))  # as `_certified` moves what it has
+        kept_by = (one for one in near if protecting.keeps(kept, assumed.prior, given, one))
+        whole = next(kept_by, whole)
         protecting.require(kept, assumed.prior, given, whole)
     mechanism = certified(choice.columns, whole, assumed)
     told_of = protecting.about(choice, kept, assumed, given, whole)
