@@ -15,6 +15,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -68,13 +69,33 @@ def script(text: str, *arguments: Any) -> Callable[[], None]:
     return program
 
 
+def _leave_files() -> None:
+    """Close what the tests have opened; a library that makes a pipe anew in each copy, as Arrow does, keeps that."""
+    if not os.path.isdir("/proc/self/fd"):
+        os.closerange(3, _BEYOND)
+        return
+    opened = set(_open_files(os.getppid()).values())
+    for number, file in _open_files(os.getpid()).items():
+        if number > 2 and file in opened:
+            os.close(number)
+
+
+def _open_files(process: int) -> dict[int, str]:
+    """Return what stands behind each number of an open file, but for that by which they are listed."""
+    found: dict[int, str] = {}
+    for number in os.listdir(folder := f"/proc/{process}/fd"):
+        with suppress(OSError):
+            found[int(number)] = os.readlink(f"{folder}/{number}")
+    return found
+
+
 def _become(
     line: Sequence[str] | Callable[[], Any], closed: Sequence[int], encoding: str, env: Mapping[str, str]
 ) -> None:
     """Be the command; never return to what would start a program."""
     code = 99
     try:
-        os.closerange(3, _BEYOND)  # those of the tests, and the pipe on which `Popen` waits for a program
+        _leave_files()  # those of the tests, and the pipe on which `Popen` waits for a program
         for name in ("SIGPIPE", "SIGXFSZ"):  # as Python begins
             signal.signal(getattr(signal, name), signal.SIG_IGN)
         faulthandler.disable()

@@ -13,10 +13,10 @@ from divulge.publishing import preparing
 from divulge.publishing.counting.unknown import Threshold
 from divulge.publishing.noising.composed import adp_epsilon
 from divulge.publishing.preparing import ready, resolved
-from divulge.publishing.published import _checksum
 from divulge.publishing.queries import Unit
 from divulge.publishing.request import Publish
 from divulge.publishing.task import task
+from divulge.releasing.output.signature import checksum
 
 TOWNS = pa.table({"town": ["A"] * 900 + ["B"] * 600 + ["rare", None], "age": [20] * 900 + [50] * 602})
 ASKED = [dv.Quantiles("age", (0, 90), "town", probabilities=("0.5",), step=10), dv.Mean("age", (0, 90), "town")]
@@ -62,7 +62,7 @@ def test_an_edited_receipt_is_refused(tmp_path: Path) -> None:
         other = json.loads(json.dumps(body))
         change(other)
         del other["checksum"]
-        other["checksum"] = _checksum(other)
+        other["checksum"] = checksum(other)
         path.write_text(json.dumps(other))
 
     changes = (
