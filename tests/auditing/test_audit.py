@@ -367,3 +367,12 @@ def test_missing_values_are_not_called_as_another_value_is() -> None:
     with pytest.raises(dv.DivulgeError, match="`null_as` must be another label than the values of column 's'"):
         dv.audit(table, secret="s", released="r", null_as="x")
     assert dv.audit(table, secret="s", released="r", null_as="?").rows == 20
+
+
+@pytest.mark.parametrize("confidence", ["0.9", "9/10"])
+def test_a_confidence_may_be_text(confidence: str) -> None:
+    table = [[400, 300], [100, 200]]
+    found = dv.audit(table, secret=None, released=None, confidence=confidence)
+    assert found.to_dict() == dv.audit(table, secret=None, released=None, confidence=0.9).to_dict()
+    with pytest.raises(dv.DivulgeError, match="`confidence` must be a number"):
+        dv.audit(table, secret=None, released=None, confidence="often")

@@ -16,6 +16,7 @@ from divulge.adversaries.adversary import Adversary, Gain
 from divulge.adversaries.functions import RandomizedFunction
 from divulge.errors import DivulgeError, printable
 from divulge.model.arraylike import Seed
+from divulge.model.entries import scalar
 from divulge.model.joint import Joint
 from divulge.model.shown import Table, Tabled, number, percent, printable_lines
 from divulge.roots import turn
@@ -143,6 +144,7 @@ class Attack:
         """
         if not (1 <= samples < math.inf and samples == int(samples)):
             raise DivulgeError.of("samples", "be a whole number of at least 1", "it", str(samples))
+        confidence = scalar(confidence, "confidence")
         if not 0 < confidence < 1:
             raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
         rng = np.random.default_rng(rng)

@@ -23,6 +23,7 @@ from divulge.model.accepted import ChannelLike
 from divulge.model.arraylike import Matrix
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
+from divulge.model.entries import scalar
 from divulge.model.joint import Joint
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
@@ -358,6 +359,7 @@ def audit(
     >>> found.violated, found.witness.outcome
     (True, (0, 1))
     """
+    confidence = scalar(confidence, "confidence")
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
     claimed = None if claim is None else as_guarantee(claim, "claim")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.arraylike import HasArray
+from divulge.model.entries import scalar
 from divulge.model.labels import text_of
 from divulge.model.shown import Shown
 from divulge.releasing.estimating.intervals import clopper_pearson
@@ -130,6 +131,7 @@ def guessability(
     """
     if method not in METHODS:
         raise DivulgeError.unknown("method", method, METHODS)
+    confidence = scalar(confidence, "confidence")
     if not 0 < confidence < 1:
         raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
     x, y = _coded(secrets), _numbers(outcomes)
