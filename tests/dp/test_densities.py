@@ -232,6 +232,8 @@ def test_masses_of_neighboring_cells_integrate_each_density_once_on_either_side(
     found = cuts.Line(law, stats.norm()).differences(edges[:-1], edges[1:])[0][0]
     assert sum(asked) == 2 * (len(edges) - 1)
     assert len(asked) == 2
-    density = lambda x: 2 * mpmath.npdf(x) * mpmath.ncdf(4 * x)  # noqa: E731
-    truth = [float(mpmath.quad(density, [a, b])) for a, b in itertools.pairwise(edges.tolist())]
+    truth = [
+        float(mpmath.quad(lambda x: 2 * mpmath.npdf(x) * mpmath.ncdf(4 * x), [a, b]))
+        for a, b in itertools.pairwise(edges.tolist())
+    ]
     assert found == pytest.approx(truth, rel=1e-11, abs=1e-15)
