@@ -10,7 +10,6 @@ from support import some
 
 import divulge as dv
 from divulge.model.integer import IntegerChannel
-from divulge.releasing.planning import choosing
 
 NAMES = [f"v{i}" for i in range(200)]
 
@@ -55,7 +54,7 @@ def test_forty_four_values_at_the_level_they_were_made_for() -> None:
 
 def test_what_exceeds_a_level_itself_is_refused_and_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     values, moved = NAMES[:44], list[int]()
-    monkeypatch.setattr(choosing.IntegerChannel, "moved", lambda self, units: moved.append(units) or self)
+    monkeypatch.setattr(IntegerChannel, "moved", lambda self, units: moved.append(units) or self)
     channel = dv.mechanisms.randomized_response(values, 1.0)
     with pytest.raises(dv.DivulgeError, match=r"must keep ldp=0.999999999"):
         dv.release(pa.table({"v": values}), column="v", mechanism=channel, guarantee="ldp=0.999999999", ledger=None)

@@ -31,9 +31,8 @@ from divulge.releasing.output.bar import telling
 from divulge.releasing.output.places import PAPERS, RECEIPT, Places
 from divulge.releasing.persons import People, Protection, chosen_for, most_of, on_spark, protection, refuse_two_answers
 from divulge.releasing.planning.choosing import Chosen, stand_in, with_counts
-from divulge.releasing.planning.following import followed
 from divulge.releasing.planning.listed import Answers
-from divulge.releasing.planning.named import resolved
+from divulge.releasing.planning.named import followed, resolved
 from divulge.releasing.planning.plan import Faults, Plan, part_of
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint

@@ -24,7 +24,7 @@ from divulge.model.integer import IntegerChannel
 from divulge.model.labels import key_of
 from divulge.model.metrics.written import as_data, of_data
 from divulge.model.prior import Prior
-from divulge.model.shown import at_most, promised
+from divulge.model.shown import at_most
 from divulge.protocols.protocol import Protocol
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.contingency import Contingency
@@ -32,16 +32,15 @@ from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning import protecting, spacing
 from divulge.releasing.planning.about import sentences
-from divulge.releasing.planning.assumed import Assumed, assumption, level_reached, positive
+from divulge.releasing.planning.assumed import Assumed, assumption, positive
 from divulge.releasing.planning.believed import believed
+from divulge.releasing.planning.certifying import TRIED, all_certified, certified, check
 from divulge.releasing.planning.collecting import assumed_of, names_of, oracle_for, oracle_given
 from divulge.releasing.planning.listed import Answers
 from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.placing import noise_for
 from divulge.releasing.planning.plan import Faults
 from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
-from divulge.releasing.records.levels import levels
-from divulge.releasing.records.promised import together
 from divulge.releasing.records.ran.mechanism import Mechanism
 from divulge.ties import first_largest
 
@@ -53,19 +52,6 @@ MOST_DESIGNED = 1024
 
 WORTH_TELLING = 0.001
 """From this share of utility on that a design may lack, a release says so."""
-
-_UNITS = 8
-"""Units that are moved to each outcome at first, where rounding takes a mechanism beyond a level: rounding changes both
-entries of a ratio by one."""
-
-_TRIED = (_UNITS, 4 * _UNITS, 16 * _UNITS)
-"""Units that are moved where another variable is protected, whose levels are decided exactly, each at its cost."""
-
-_MOST_MOVED = 1e-9
-"""The share of a row that is moved at most: beyond, it is not rounding that takes a mechanism beyond a level."""
-
-_LEVELS = {"ldp": "ldp", "dp": "ldp", "pml": "pml", "pmc": "pmc"}
-"""Kind of guarantee -> the level of a mechanism that is the most its epsilon can be."""
 
 MOST_COMPARED = 64
 """Up to so many values named mechanisms are tuned beside a design; beyond, only where there is no design."""
@@ -119,7 +105,10 @@ def _protecting(source: Any, choice: Release) -> Chosen:
         whole = IntegerChannel.of(one, raise_small=choice.raise_small)
     if choice.mechanism is not None:
         whole = _relabelled(whole, choice, assumed)
-        near = (whole, *(whole.moved(units) for units in _TRIED if whole.rounded))  # as `_certified` moves what it has
+        near = (
+            whole,
+            *(whole.moved(units) for units in TRIED if whole.rounded),
+        )  # as for others
         kept_by = (one for one in near if protecting.keeps(kept, assumed.prior, given, one))
         whole = next(kept_by, whole)
         protecting.require(kept, assumed.prior, given, whole)
@@ -165,50 +154,7 @@ def _given(source: Any, choice: Release, count: bool) -> Chosen:
     for names, one in groups:
         whole = IntegerChannel.of(getattr(one, "channel", one), raise_small=choice.raise_small)
         parts.append((names, _relabelled(whole, choice, assumed)))
-    return _described(_certified(parts, assumed, choice.kept), choice, counts)
-
-
-def _certified(
-    parts: Sequence[tuple[tuple[str, ...], IntegerChannel]], assumed: Assumed, kept: tuple[Guarantee, ...]
-) -> list[Mechanism]:
-    """Return the mechanisms of columns that keep the guarantees; where rounding alone takes them beyond one, they are
-    moved a little.
-
-    What one unit of an entry does to a ratio, a few units in all entries of its column undo: towards a mechanism that
-    tells nothing. Refuses what does not keep them for another reason, with what it has.
-    """
-    made, units, refused = [certified(columns, whole, assumed) for columns, whole in parts], _UNITS, None
-    while True:
-        try:
-            for guarantee in kept:
-                check(guarantee, made)
-            return made
-        except DivulgeError as error:
-            refused = refused or error
-        moved = max(units * whole.shape[1] / 2.0**whole.bits for _, whole in parts)
-        if not any(whole.rounded for _, whole in parts) or moved > _MOST_MOVED or _far(kept, made):
-            raise refused
-        made = [
-            certified(columns, whole.moved(units) if whole.rounded else whole, assumed) for columns, whole in parts
-        ]  # fmt: skip
-        units *= 4
-
-
-def _far(guarantees: tuple[Guarantee, ...], mechanisms: Sequence[Mechanism]) -> bool:
-    """Say whether ldp, pml or pmc exceed a level by more than units in the smallest entries can have done.
-
-    Several mechanisms are decided by what `check` has of them, which may be none of a kind.
-    """
-    entries = [one.channel.weights for one in mechanisms]
-    off = sum(2.0 * _UNITS / int(weights[weights > 0].min()) for weights in entries)
-    if len(mechanisms) > 1:
-        total = together([one.spent for one in mechanisms], None)
-        return any(total.get(g.kind, math.inf) > float(g.values().get("epsilon", -1)) + off for g in guarantees)
-    return any(
-        mechanisms[0].guarantees.get(_LEVELS[one.kind], 0.0) > float(one.values()["epsilon"]) + off
-        for one in guarantees
-        if one.kind in _LEVELS
-    )
+    return _described(all_certified(parts, assumed, choice.kept), choice, counts)
 
 
 def _of_protocols(choice: Release, groups: Sequence[tuple[tuple[str, ...], Any]]) -> Chosen:
@@ -255,12 +201,6 @@ def _center(assumed: Assumed, channel: IntegerChannel) -> Prior:
     if assumed.prior is None:
         return Prior.uniform(list(channel.secrets))
     return assumed.prior.aligned(channel.secrets, "the mechanism")
-
-
-def certified(columns: tuple[str, ...], channel: IntegerChannel, assumed: Assumed) -> Mechanism:
-    """Return the mechanism with the guarantees of exactly its integers."""
-    aligned = assumed.aligned(channel.secrets, "the mechanism")
-    return Mechanism(columns, channel, aligned, levels(channel, aligned))
 
 
 def _described(chosen: Sequence[Mechanism], choice: Release, counts: Mapping[Hashable, int] | None) -> Chosen:
@@ -315,59 +255,6 @@ def _absent(one: Mechanism, counts: Mapping[Hashable, int]) -> tuple[str, ...]:
     return (f"No row has {shown}. That is no fault: nobody can tell from the output, and it is written nowhere else.",)
 
 
-def check(guarantee: Guarantee, chosen: Sequence[Mechanism]) -> None:
-    """Refuse mechanisms that do not keep the guarantee, which is in nats."""
-    if len(chosen) > 1:
-        total = together([m.spent for m in chosen], None)
-        allowed = guarantee.values().get("epsilon", -1)
-        if not total.get(guarantee.kind, float("inf")) <= float(allowed):
-            raise DivulgeError.of("mechanism", f"keep {guarantee.label}", "what its parts give together", f"{total}")
-        return
-    only = chosen[0]
-    if guarantee.about == "joint" and only.assumed.prior is None:
-        raise DivulgeError.of("prior", f"be given to check {guarantee.label}", "it", "absent")
-    if guarantee.about == "joint" and only.assumed.priors is not None:
-        _check_over(guarantee, only)
-        return
-    known = _promised(guarantee, only.guarantees)
-    if known is not None:
-        if not known:
-            raise DivulgeError.of("mechanism", f"keep {guarantee.label}", "what it has", _numbers(only.guarantees))
-        return
-    verdict = guarantee.holds_for(only.subject)
-    if not verdict.holds:
-        raise DivulgeError.of("mechanism", f"keep {guarantee.label}", "its measured value", str(verdict.measured))
-
-
-def _promised(guarantee: Guarantee, found: Mapping[str, float]) -> bool | None:
-    """Say whether ldp, pml and pmc of the integers, rounded up by a last digit, decide the guarantee; None if not."""
-    names = {"ldp": ("ldp",), "dp": ("ldp",), "pml": ("pml",), "pmc": ("pmc",), "lip": ("pml", "pmc")}
-    wanted = names.get(guarantee.kind, ())
-    if not wanted or not set(wanted) <= set(found):
-        return None
-    most, allowed = max(found[name] for name in wanted), float(guarantee.values()["epsilon"])
-    return True if most <= allowed * (1 - 1e-15) else False if most > allowed * (1 + 1e-12) + 1e-15 else None
-
-
-def _numbers(found: Mapping[str, float]) -> str:
-    return ", ".join(f"{kind} {promised(value, 9)}" for kind, value in found.items())
-
-
-def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
-    """Refuse a mechanism that does not keep a pointwise guarantee under every prior of a set."""
-    bounds = {"pml": {"pml": "epsilon"}, "pmc": {"pmc": "epsilon"}, "lip": {"lip": "epsilon"},
-              "alip": {"pmc": "lower", "pml": "upper"}}.get(guarantee.kind)  # fmt: skip
-    if bounds is None:
-        raise DivulgeError.of("guarantee", "be ldp, pml, pmc, lip or alip for a set of priors", "it", guarantee.kind)
-    for kind, name in bounds.items():
-        known = only.guarantees.get(kind)
-        found = level_reached(kind, only.assumed, only.channel) if known is None else known
-        if not found <= float(guarantee.values()[name]) * (1 + 1e-9):
-            raise DivulgeError.of(
-                "mechanism", f"keep {guarantee.label} under every prior of the set", kind, f"{found:.6g}"
-            )
-
-
 def _made(source: Any, choice: Release) -> Chosen:
     """Return mechanisms made for the values of the columns: one for all while their combinations are few enough.
 
@@ -412,7 +299,7 @@ def _made(source: Any, choice: Release) -> Chosen:
         notes += more
     whole = IntegerChannel.of(channel, raise_small=choice.raise_small or choice.mechanism is None)
     whole = _relabelled(whole, replace(choice, outcomes="sets" if sets else "values"), assumed)
-    found = _described(_certified([(columns, whole)], assumed, choice.kept), choice, counts)
+    found = _described(all_certified([(columns, whole)], assumed, choice.kept), choice, counts)
     return replace(found, notes=(*notes, *found.notes), private=(*told_of, *found.private))
 
 

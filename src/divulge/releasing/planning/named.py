@@ -1,4 +1,4 @@
-"""Mechanisms and priors that are given by the name of a file, or of what everybody knows."""
+"""Mechanisms, priors and models of how rows follow one another, given by the name of a file or of what all know."""
 
 import os
 from collections.abc import Sequence
@@ -11,12 +11,15 @@ from divulge.files import read_channel, read_prior
 from divulge.files.distances import metric_of
 from divulge.files.opening import divided
 from divulge.files.tables.table import open_table
+from divulge.model.convert import as_channel
 from divulge.model.metrics.metric import Metric
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.counting import by_spark
 from divulge.releasing.planning import protecting
 from divulge.releasing.planning.listed import read_values
 from divulge.releasing.planning.purposes import NAMED
+from divulge.releasing.records.ran.following import Following
+from divulge.releasing.records.ran.placed import MetricNoise
 
 WORDS = ("lower", "noisy", "groups")
 """Sets of priors that are given as WORD=NUMBER, or WORD=COLUMNS."""
@@ -83,3 +86,15 @@ def resolved(request: Release, source: Any) -> Release:
     distance = distance_in(request, values)
     values = None if distance is not None else values  # its places are the answers
     return replace(request, mechanism=mechanism, prior=prior, values=values, distance=distance)
+
+
+def followed(choice: Release, mechanism: Any) -> Following | None:
+    """Return how a row of a person follows another, in the order of the mechanism; None where none is given."""
+    if choice.chain is None:
+        return None
+    given = choice.chain
+    model = read_channel(given) if isinstance(given, (str, os.PathLike)) else as_channel(given)
+    if isinstance(mechanism, MetricNoise):
+        return Following.of(model, None, mechanism.numbered, mechanism.times)
+    prior = mechanism.assumed.alone if mechanism.assumed.public else None
+    return Following.of(model, prior, mechanism.channel.secrets, mechanism.times)
