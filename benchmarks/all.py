@@ -384,7 +384,10 @@ def prepared(wanted: bool, growth: Any) -> Iterator[None]:
 
 def told(chosen: Any, growth: Any, asked: Any, seconds: float, last: dict[str, Any], where: dict[str, Any]) -> int:
     """Measure what was chosen, print and write it; return the exit code."""
-    kept = {key: last.get(key, empty) if asked.only else empty for key, empty in (("rows", []), ("pictures", []))}
+    kept = {
+        "rows": last.get("rows", []) if asked.only else [],
+        "pictures": last.get("pictures", []) if asked.only or asked.no_pictures else [],
+    }
     sizes, missed = dict(last.get("growth", {})) if asked.only else {}, False
     print(f"{'work':27} {'size':>12} {'time':>11} {'ratio':>9}  {'asked':34}")
     for work in chosen:
