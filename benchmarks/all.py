@@ -49,9 +49,9 @@ LAP = 2e-3
 
 
 def loaded() -> Any:
-    """Return the module of what is timed, with no file of this folder in the way of a library of the same name."""
+    """Return the package of what is timed, with no file of this folder in the way of a library of the same name."""
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != HERE]
-    spec = importlib.util.spec_from_file_location("growth", HERE / "growth.py")
+    spec = importlib.util.spec_from_file_location("growth", HERE / "growth" / "__init__.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -361,7 +361,7 @@ def main() -> int:
     growth = loaded()
     last = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     where = machine()
-    where["versions"]["divulge"] = growth.dv.__version__
+    where["versions"]["divulge"] = growth.work.dv.__version__
     chosen = [work for work in growth.WORK if asked.only in work.title]
     seconds = 60 * (3.0 if asked.quick else asked.minutes) / len(growth.WORK) / 2.5
     with prepared(any("whole table" in work.title for work in chosen), growth):
@@ -373,12 +373,12 @@ def main() -> int:
 @contextlib.contextmanager
 def prepared(wanted: bool, growth: Any) -> Iterator[None]:
     """Make an environment for the peers of whole tables, unless one is named; without a network they are missing."""
-    if not wanted or growth.PEERS in os.environ:
+    if not wanted or growth.whole_tables.PEERS in os.environ:
         yield
         return
     with tempfile.TemporaryDirectory() as folder:
         with contextlib.suppress(OSError, subprocess.CalledProcessError):
-            os.environ[growth.PEERS] = growth.whole_tables().environment(folder)
+            os.environ[growth.whole_tables.PEERS] = growth.whole_tables.peers().environment(folder)
         yield
 
 
