@@ -84,6 +84,26 @@ def test_a_mechanism_for_the_whole_column_is_refused_where_a_group_breaks_the_gu
     assert released(table, prior="groups=age", mechanism=within).guarantees["pml"] <= EPSILON + 1e-12
 
 
+@pytest.mark.parametrize("kind", ["pml", "pmc", "lip", "alip"])
+def test_a_mechanism_beyond_a_level_in_its_tenth_digit_is_refused(kind: str) -> None:
+    """Of two values, the rarer with a share of a tenth at least: by hand, pml = p / (.9 - .8 p) and so pmc."""
+    high, least = F(math.exp(0.3 * (1 + 5e-10))), F(1, 10)
+    if kind == "pml":  # p over the least mean, least p + (1 - least) (1 - p)
+        right = (1 - least) * high / (1 + (1 - 2 * least) * high)
+    else:  # the largest mean, (1 - least) p + least (1 - p), over 1 - p
+        right = (high - least) / (high + 1 - 2 * least)
+    table = {"ill": list("xy") * 5}
+    asked = "alip=0.3:2" if kind == "alip" else f"{kind}=0.3"
+    for found, kept in ((right, False), (right - F(1, 10**6), True)):
+        matrix = dv.Channel([[found, 1 - found], [1 - found, found]], list("xy"), list("xy"))
+        wanted: dict[str, Any] = {"column": "ill", "guarantee": asked, "mechanism": matrix, "prior": "lower=0.1"}
+        if kept:
+            assert dv.release(pa.table(table), per_row=True, **wanted).guarantees
+        else:
+            with pytest.raises(dv.DivulgeError, match="under every prior of the set"):
+                dv.release(pa.table(table), per_row=True, **wanted)
+
+
 def test_the_shares_of_groups_are_for_the_keeper_alone_and_come_back(tmp_path: Path) -> None:
     table, out, ledger = survey(1), tmp_path / "out.csv", tmp_path / "l.sqlite"
     wanted: dict[str, Any] = {"guarantee": "pml=0.4", "prior": "groups=age", "column": "ill", "per_row": True,

@@ -122,7 +122,7 @@ def _check_over(guarantee: Guarantee, only: Mechanism) -> None:
     for kind, name in bounds.items():
         known = only.guarantees.get(kind)
         found = level_reached(kind, only.assumed, only.channel) if known is None else known
-        if not found <= float(guarantee.values()[name]) * (1 + 1e-9):
+        if not found <= float(guarantee.values()[name]) * (1 + 1e-15):  # the last digit of a logarithm
             raise DivulgeError.of(
                 "mechanism", f"keep {guarantee.label} under every prior of the set", kind, f"{found:.6g}"
             )
