@@ -67,6 +67,10 @@ def assumed(folder: Path, told: Callable[[str], object]) -> None:
     dv.release(table, guarantee="pml=1", protect="size", **more)
     for secret in ("faith", "size"):
         dv.generalize(table, "town", secret, guarantees="k=5", perturb="pml=1", per_row=True, warn=told)
+    many = {"faith": ["abcdefgh"[i * i % 8] for i in range(64)] + list("abcdefghijkl")}
+    for purpose in ("record", "information"):  # both designs end at their limit, and say so
+        dv.release(many, column="faith", guarantee="pml=1", rule_out=True, outcomes="sets", purpose=purpose,
+                   per_row=True, time_limit=0.0001, prior_from_data=True, warn=told)  # fmt: skip
     odd = pa.table({"faith": ["a", "b", " a"] * 20 + ["rare"]})
     dv.release(odd, column="faith", guarantee="ldp=1", per_row=True, warn=told)
     beside = dv.preview(table, column="faith", guarantee="ldp=1", keep=["town", "size"], per_row=True).beside

@@ -16,6 +16,8 @@ _OF_A_FILE = re.compile(r"(?!Hint: )([^\n`]{1,200}?): (.+)", re.DOTALL)
 _HELD = r"(?:(?!\. Hint: ).)+?"
 """What a blank holds: no hint, which is a sentence of its own."""
 _LIST = re.compile(r"(?<=') and (?=')")
+_MORE = re.compile(r" and ([\d,]+) more$")
+"""How a list ends of which the first are shown."""
 WORDS = "words"
 """A blank whose name begins so holds words of the library, which are looked up too; any other a name or a number."""
 
@@ -72,6 +74,7 @@ def _filled(voice: Voice, found: re.Match[str], blank: re.Match[str]) -> str:
     if _NUMBERS.fullmatch(held):
         return voice.numeral(held)
     listed = _LIST.sub(f" {voice.text('and')} ", held)
+    listed = _MORE.sub(lambda rest: voice.text("rest_more", count=voice.numeral(rest[1])), listed)
     return _QUOTED.sub(lambda label: voice.text("quoted", label=label[1]), listed)
 
 
