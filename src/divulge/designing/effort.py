@@ -38,10 +38,16 @@ class Budget:
     steps: float = math.inf
     settled: bool = False
 
+    @property
+    def over(self) -> bool:
+        """Whether there is no step to take."""
+        return self.steps <= 0 or self.settled
+
     def spend(self) -> bool:
         """Take a step, and say whether there was one to take."""
+        ready = not self.over
         self.steps -= 1
-        return self.steps >= 0 and not self.settled
+        return ready
 
 
 _SPARE = 1e-9
@@ -83,8 +89,12 @@ class Effort:
         return replace(self, deadline=self.deadline - min(seconds, self.left / 4)) if self.left < math.inf else self
 
     def late(self) -> bool:
-        """Spend a step of the budget, and say whether it, or the time, is up."""
-        return not self.budget.spend() or clock.now() >= self.deadline
+        """Say whether the budget or the time is up; nothing is spent."""
+        return self.budget.over or clock.now() >= self.deadline
+
+    def spend(self) -> bool:
+        """Take a step of the budget, as every round of a loop does, and say whether there was one, and time."""
+        return self.budget.spend() and clock.now() < self.deadline
 
     def tell(self, utility: float, bound: float, rounds: int) -> None:
         """Tell where the run is."""

@@ -15,7 +15,7 @@ import divulge as dv
 from divulge import exact
 from divulge.cli.main import app
 from divulge.designing import methods, rounding
-from divulge.designing.effort import Effort, First
+from divulge.designing.effort import Budget, Effort, First
 from divulge.designing.polytope.limits import Limits, classes_of, limits_of
 from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.designing.pricing.problem import Problem
@@ -217,3 +217,13 @@ def test_a_limited_search_leaves_time_for_rounding() -> None:
         found = dv.design(p, guarantee, time_limit=0.0)
         assert all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in found.guarantees)
         assert found.relative_gap < 0.05
+
+
+def test_who_asks_whether_time_is_up_spends_nothing_and_all_who_spend_share_one_budget() -> None:
+    effort = Effort(budget=Budget(2))
+    parts = effort.some(0.5), effort.less(1.0), effort
+    assert not any(effort.late() for _ in range(9))
+    assert [one.spend() for one in parts] == [True, True, False]
+    assert all(one.late() for one in parts)
+    assert Effort(deadline=0.0).late()
+    assert not Effort(deadline=0.0).spend()

@@ -5,14 +5,13 @@ f_P(w) = sum_x P_x w_x log(w_x / P w), convex and of degree 1: splitting a colum
 guarantees leave lowers f_P for no P. So the best channel for the worst prior is a mixture of those rays.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from divulge import exact
 from divulge.designing import rounding
-from divulge.designing.effort import Effort
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.linear.certified import CertifiedChannel
 from divulge.designing.linear.robust import RobustChecker
 from divulge.designing.polytope.corners import corners_of, rays_of
@@ -54,11 +53,9 @@ def values_of(utility: SubConvex, corners: np.ndarray, columns: np.ndarray) -> n
     return np.where(q > 0, q * np.einsum("kx,krx->kr", corners, utility.f(lifts)), 0.0)
 
 
-def best_mixture(
-    utility: SubConvex, corners: np.ndarray, limits: Limits, late: Callable[[], bool] = lambda: False
-) -> Mixture:
+def best_mixture(utility: SubConvex, corners: np.ndarray, limits: Limits, effort: Effort = NO_HURRY) -> Mixture:
     """Return max min_P sum_k t_k f_P(w_k) subject to sum_k t_k w_k = 1, t >= 0, with a bound from its dual."""
-    rays, corners = rays_of(limits, corners, late), exact.as_floats(corners)
+    rays, corners = rays_of(limits, corners, effort), exact.as_floats(corners)
     n, many = corners.shape[1], len(rays)
     gains, peaks = values_of(utility, corners, rays), rays.max(axis=1)
     above, below = np.column_stack([-gains, np.ones(len(corners))]), np.zeros(len(corners))
@@ -90,7 +87,7 @@ def informative(
     corners = corners_of(priors)
     if not priors.possible().all():
         raise DivulgeError.of("prior", "be a set in which every secret is possible", "a secret", "impossible in it")
-    found, corners = best_mixture(utility, corners, limits.floats(), lambda: effort.left <= 0), exact.as_floats(corners)
+    found, corners = best_mixture(utility, corners, limits.floats(), effort), exact.as_floats(corners)
     inside = corners.mean(axis=0)
     checker = RobustChecker.over(priors, inside / inside.sum(), limits, effort)
     weights = inside @ found.channel

@@ -258,7 +258,7 @@ def _converged(
     method = method if leads is None else "linear-program"
     for _ in range(_ROUNDS):
         name, solution = solution_of(scoring, effort, method)
-        if effort.late():
+        if not effort.spend():
             return scoring, name, solution
         worse = _worse_guards(priors, limits, solution.channel, effort)
         means = (solution.channel * scoring.finite).sum(axis=1)

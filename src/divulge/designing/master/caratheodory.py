@@ -18,7 +18,7 @@ def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effor
     columns = columns[_independent(columns)]
     rows, many = columns.shape
     out, active, start = weights.copy(), np.arange(0), 0
-    while start < many and not effort.late():
+    while start < many and effort.spend():
         fresh = np.arange(start, min(start + max(rows + 1 - len(active), _BLOCK), many))
         start += len(fresh)
         null = _null(columns[:, active], columns[:, fresh])

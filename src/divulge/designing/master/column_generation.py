@@ -82,7 +82,7 @@ def generate(problem: Problem, oracle: Oracle[Columns], effort: Effort, start: M
         idle = 0 if moved or len(fresh) else idle + 1
         best = max(best, utility)
         effort.tell(utility, bound, rounds)
-        if bound - utility <= effort.tolerance * abs(bound) or stale > 20 or idle > 1 or effort.late():
+        if bound - utility <= effort.tolerance * abs(bound) or stale > 20 or idle > 1 or not effort.spend():
             break
         share = _SHARE if (rose if len(fresh) else moved or not share) else 0.0
     if not rounds:

@@ -121,7 +121,7 @@ class Asked:
         )
         best, least, how = np.zeros((0, 0), dtype=np.int64), math.inf, ""
         for name, channel in tried:
-            if len(best) and effort.late():
+            if len(best) and not effort.spend():
                 break
             integers = rounder(channel)
             value = goal.over(priors, integers / 2.0**self.bits)[0]

@@ -84,7 +84,7 @@ def best_found(task: Named, unnamed: np.ndarray, effort: Effort) -> tuple[np.nda
     """Return (the best channel that was found, how), also from the columns of a good one without names."""
     best, most, how = np.zeros((0, 0)), -math.inf, ""
     for name, channel in candidates(task, unnamed):
-        if best.size and effort.late():
+        if best.size and not effort.spend():
             break
         channel = often_enough(channel, task)
         if not keeps(channel, task.prior, task.limits, task.naming.leads):
@@ -158,7 +158,7 @@ def _climbed(task: Named, channel: np.ndarray, value: float, effort: Effort) -> 
     """Return (channel, utility) after successive linear programs from this one."""
     full = not isinstance(task.goal, Estimation)
     for step in range(_STEPS):
-        if effort.late():
+        if not effort.spend():
             break
         found = program(task, task.slopes(channel), replace(effort, progress=None))
         if found is None:

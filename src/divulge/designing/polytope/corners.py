@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
 from divulge.measures.robust import ConvexHull, L1Ball, LowerBounded, Polytope, PriorSet
@@ -103,11 +104,11 @@ def _few(many: int, most: int, what: str) -> None:
         )  # fmt: skip
 
 
-def rays_of(limits: Limits, corners: np.ndarray, late: Callable[[], bool] = lambda: False) -> np.ndarray:
+def rays_of(limits: Limits, corners: np.ndarray, effort: Effort = NO_HURRY) -> np.ndarray:
     """Return the extreme rays of the columns w >= 0 that keep limits under all corners, sums 1, shape (R, N).
 
     Under a bound on the capacity those of each part of the cone where one secret has the largest entry. Refuses to go
-    on once it is `late`.
+    on once the time is over.
     """
     n = corners.shape[1]
     unit, priors = exact.as_fractions(np.eye(n, dtype=int)), corners
@@ -123,7 +124,7 @@ def rays_of(limits: Limits, corners: np.ndarray, late: Callable[[], bool] = lamb
 
     def each(largest: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
         for row in chain(largest, (row for row in shared() if (row < 0).any())):
-            if late():
+            if not effort.left:
                 raise DivulgeError.of(
                     "time_limit", "be long enough for the extreme columns of a set", "it", "over before",
                     "take a linear utility, such as hamming, or fewer secrets.",

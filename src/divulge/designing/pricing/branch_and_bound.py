@@ -221,6 +221,6 @@ class BranchAndBound:
             if worst > _LITTLE * before:
                 self.listed //= _GROWTH
                 settled = True
-            if settled or self.listed >= self.most or self.effort.late():
+            if settled or self.listed >= self.most or not self.effort.spend():
                 return fresh, worst + self.problem.rounding(dual)
             self.listed, before = self.listed * _GROWTH, worst

@@ -113,7 +113,7 @@ class Counting:
         found, worst = [], -math.inf
         if problem.shape.boxes:
             for c in leaving_one(tables, sizes, 0, len(sizes)):
-                if self.effort.late():
+                if not self.effort.spend():
                     worst = math.inf
                     break
                 tables.offer(c, sizes[c] - 1)

@@ -126,14 +126,14 @@ class ScaledWeights:
             tables = Tables(grid.counts, side.value + slope * grid.error, grid.most)
             together = sum(one.top > goal for one in hot) > many
             for c in leaving_one(tables, [1] * len(self.p), 0, len(self.p)) if together else _without(tables, worst):
-                if self.effort.late():
+                if not self.effort.spend():
                     break
                 hot[c] = hot[c].below(side.bounds(c, hot[c].k, tables.best, slope), self.least)
                 sets += self._sets(tables, hot[c], c)
             fresh = self._vertices(side, np.concatenate(sets), dual)
             goal = max(enough, _FAIR * float(self.problem.gains(fresh, dual).max(initial=0.0)))
             before, worst = worst, max(range(len(hot)), key=lambda c: hot[c].top)
-            if hot[worst].top <= goal or self.effort.late() or not len(hot[worst].k):
+            if hot[worst].top <= goal or not self.effort.spend() or not len(hot[worst].k):
                 break
             again = again + 1 if worst == before else 0
             slope = side.slope(worst, int(hot[worst].k[hot[worst].bound.argmax()])) * 4.0**again

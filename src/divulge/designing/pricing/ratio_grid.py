@@ -109,9 +109,9 @@ class Windows:
                 gains = self._gains(sets, dual)
                 found.append(sets[gains > self.least])
                 bounds[at], reached = min(bounds[at], bound), max(reached, float(gains.max(initial=0.0)))
-                if self.effort.late():
+                if not self.effort.spend():
                     break
-            if max(bounds) <= max(enough, _FAIR * reached) or self.effort.late():
+            if max(bounds) <= max(enough, _FAIR * reached) or not self.effort.spend():
                 break
         sets = different(np.concatenate(found))
         return pair_vertices(self.pair, self.problem.classes, sets.astype(np.int64)), max(bounds)
@@ -151,7 +151,7 @@ class Windows:
             worst = int(np.argmax(bounds))
             before, slope = slope, self._slope(dual, ends[:, worst])
             alike = abs(slope - before) <= _ALIKE * abs(slope)
-            if bounds[worst] <= max(enough, reached) or alike or self.effort.late():
+            if bounds[worst] <= max(enough, reached) or alike or not self.effort.spend():
                 break
         return np.concatenate(found), float(bounds.max())
 

@@ -173,7 +173,7 @@ class Levels:
                 tried.append((at, pi, self.gain(pi, maxima.values[at] + slope * pi)))
             reached = max(float(gain.max()) for _, _, gain in tried)
             hot = cells > max(reached, 0.0) + self.least / 8
-            if rounds == _ROUNDS - 1 or len(at) > _MOST_CELLS or effort.late():
+            if rounds == _ROUNDS - 1 or len(at) > _MOST_CELLS or not effort.spend():
                 hot[:] = False
             worst = max(worst, float(cells[~hot].max(initial=-math.inf)))
             a, b = ends[:, hot]
@@ -298,6 +298,6 @@ class SplittableRelaxation:
                 fresh, worst = family.best(nodes, many, self.effort)
                 parts.append((fresh, max(worst, limit)))
             fresh, worst = vertices.joined([v for v, _ in parts]), max(top for _, top in parts)
-            if len(fresh) or worst <= 2 * families[0].least or self.kept >= self.most or self.effort.late():
+            if len(fresh) or worst <= 2 * families[0].least or self.kept >= self.most or not self.effort.spend():
                 return fresh, worst + problem.rounding(dual)
             self.kept *= 5

@@ -280,7 +280,7 @@ class Search:
                 break  # what was found before is a channel all the same
             channel, best = _channel(weights, columns), float(weights @ values)
             self.effort.tell(best, bound, rounds)
-            if bound - best <= _ENOUGH * bound or rounds == _ROUNDS or self.effort.late():
+            if bound - best <= _ENOUGH * bound or rounds == _ROUNDS or not self.effort.spend():
                 break
             fresh = self._climbed(dual)
             slow, last = best - last <= _SLOW * (bound - best), best
@@ -349,7 +349,7 @@ class Search:
         """Return where steps to the best vertex for the tangent end, from first lifts (R, N)."""
         lifts, value, moving = lifts.copy(), self._excess(lifts, dual), np.arange(len(lifts))
         for _ in range(_CLIMBS):
-            if not len(moving) or self.effort.late():
+            if not len(moving) or not self.effort.spend():
                 break
             trial = self.program.best(self._slopes(lifts[moving]) - dual.rows, dual.capacity)
             reached = self._excess(trial, dual)
@@ -368,7 +368,7 @@ class Search:
         """
         open_nodes = self._nodes(self.floor[None], self.high[None], None, dual, target)
         count, hits, most = 0, 0, min(_NODES, _BOXES // (2 * len(self.mass)))
-        while len(open_nodes.bound) and count < most and hits < _HITS and not self.effort.late():
+        while len(open_nodes.bound) and count < most and hits < _HITS and self.effort.spend():
             order = np.argsort(-open_nodes.bound)
             split, rest = open_nodes.take(order[:_AT_ONCE]), open_nodes.take(order[_AT_ONCE:])
             hits += int((split.excess > target).sum())

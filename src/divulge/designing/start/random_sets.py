@@ -89,7 +89,7 @@ def _sampled(p: np.ndarray, target: float, random: np.random.Generator, effort: 
             sets[:, others] = fixed
             sets[:, first], sets[:, second] = left[i], right[j]
             found.append(sets)
-        if effort.late():
+        if not effort.spend():
             break
     sets = np.concatenate(found)
     return sets if light == target else ~sets

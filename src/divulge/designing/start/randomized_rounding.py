@@ -110,7 +110,7 @@ class RandomizedRounding:
             sets = np.zeros((len(tails), split.problem.secrets), dtype=bool)
             sets[:, split.core], sets[:, split.tail] = core, tails
             parts.append(sets)
-            if self.effort.late():
+            if not self.effort.spend():
                 break
         return joined([self.whole, *of_sets(split.problem, np.concatenate(parts))])
 
@@ -151,7 +151,7 @@ def randomly_rounded(problem: Problem, effort: Effort, found: Mixture | None, en
         before, dual = found, solved.dual
         found = _parted(problem, solved, replace(effort.some(_PATIENCE), tolerance=tolerance), found, _EACH // 2)
         stuck = before is not None and found.gap(problem) > _STUCK * before.gap(problem)
-        if stuck or effort.late() or found.settled(problem, enough):
+        if stuck or not effort.spend() or found.settled(problem, enough):
             break
     assert found is not None  # there is a core at least
     return found

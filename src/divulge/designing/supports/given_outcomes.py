@@ -74,7 +74,7 @@ def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effor
             left -= spent
         value = float(task.value(channel).sum())
         best, most = (channel, value) if best is None or value > most else (best, most)
-        if whole or not left or effort.late():
+        if whole or not left or not effort.spend():
             break
     assert best is not None
     scores = np.where(task.allowed, task.utility.slopes(task.floats, best), -np.inf)
@@ -111,7 +111,7 @@ def programs(entries: int) -> int:
 def climbed(task: Task, channel: np.ndarray, most: int, effort: Effort) -> tuple[np.ndarray, int]:
     """Return (a channel that no score which touches the utility there improves much, or the last, programs solved)."""
     value, step = float(task.value(channel).sum()), 0
-    while step < most and not effort.late():
+    while step < most and effort.spend():
         step += 1
         scores = np.where(task.allowed, task.utility.slopes(task.floats, channel), -np.inf)
         scoring = Scoring(unforbidden(scores, task.loose), task.loose, task.floats[None, :], task.floats[None, :])

@@ -82,7 +82,7 @@ class SpatialBranchAndBound:
             reached = max(float(excess.max()), 0.0)
             order = np.argsort(-bounds)[:_AT_ONCE]
             split = order[bounds[order] > 2 * reached + self.least]
-            if not len(split) or len(bounds) > _MOST or self.effort.late():
+            if not len(split) or len(bounds) > _MOST or not self.effort.spend():
                 break
             fresh = self.cells.take(split).halved(self.utility, self.mass)
             more, others = self._looked(fresh, dual)

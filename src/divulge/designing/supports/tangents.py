@@ -38,7 +38,7 @@ def touched(
     p, utility = problem.classes.probability, problem.utility
     most = max(4 * _FRESH, _ENTRIES // len(p))
     best, known, stale = first, [lifts], 0
-    while stale < _PATIENCE and not effort.late():
+    while stale < _PATIENCE and effort.spend():
         kind = inside(lifts, kinds).argmax(axis=1)
         scores = np.where(kinds[:, kind], utility.slopes(p, lifts.T), -np.inf)
         found = solved(Scoring(scores, problem.limits, p[None, :], p[None, :]), effort)
