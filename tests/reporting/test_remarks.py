@@ -71,6 +71,9 @@ def assumed(folder: Path, told: Callable[[str], object]) -> None:
     for purpose in ("record", "information"):  # both designs end at their limit, and say so
         dv.release(many, column="faith", guarantee="pml=1", rule_out=True, outcomes="sets", purpose=purpose,
                    per_row=True, time_limit=0.0001, prior_from_data=True, warn=told)  # fmt: skip
+    gaps = pa.table({"faith": ["a", "b", "c"] * 20, "town": ["x", None, "y"] * 20})
+    for note in dv.assess(gaps, known=["town"], secret="faith").notes:
+        told(note)
     odd = pa.table({"faith": ["a", "b", " a"] * 20 + ["rare"]})
     dv.release(odd, column="faith", guarantee="ldp=1", per_row=True, warn=told)
     beside = dv.preview(table, column="faith", guarantee="ldp=1", keep=["town", "size"], per_row=True).beside
