@@ -5,6 +5,7 @@ algebra. So what is public besides the numbers (a label, a pair, a witness, an o
 that are equal up to rounding are tied, and of those the first counts, in the order of the labels.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,16 @@ def first_largest(
     [1, 0]
     """
     found = _as_array(values)
-    top = found.max(axis=axis, keepdims=axis is not None)
+    if axis is None:
+        top = found.item(found.argmax())
+        if found.dtype.kind == "f" and math.isfinite(top):
+            top -= max(relative * abs(top), absolute)
+        return int((found >= top).argmax())
+    top = found.max(axis=axis, keepdims=True)
     if found.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             top = np.where(np.isinf(top), top, top - np.maximum(relative * np.abs(top), absolute))
-    at = (found >= top).argmax(axis=axis)
-    return int(at) if axis is None else at
+    return (found >= top).argmax(axis=axis)
 
 
 def first_smallest(

@@ -248,6 +248,33 @@ def test_bad_labels_are_refused(labels: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "rows",
+    [
+        [[-0.0, 1.0], [0.5, 0.5]],
+        [[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]],
+        [[0.5, 0.5 + 1e-10], [0.5, 0.5]],
+        [[0.5, 0.5], [0.5, 0.6]],
+        [[0.5, 0.5], [1.5, -0.5]],
+        [[0.5, 0.5], [math.nan, 0.5]],
+        [[0.5, 0.5], [math.inf, 0.5]],
+        [[], []],
+    ],
+    ids=str,
+)
+def test_lists_of_doubles_are_read_as_arrays_are(rows: list[list[float]]) -> None:
+    """Lists, of which few doubles are read at once, say the same as tuples, which are read one by one, and arrays."""
+
+    def read(given: Any) -> Any:
+        try:
+            found = dv.Channel(given).matrix
+        except dv.DivulgeError as refusal:
+            return str(refusal)
+        return found.tobytes(), found.flags.writeable
+
+    assert read(rows) == read(tuple(map(tuple, rows))) == read(np.array(rows))
+
+
+@pytest.mark.parametrize(
     "labels", [("a", "b"), iter("ab"), np.array(["a", "b"]), pd.Index(["a", "b"]), {"a": 1, "b": 2}], ids=kind_of
 )
 def test_labels_in_any_sequence(labels: Any) -> None:

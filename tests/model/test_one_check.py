@@ -15,6 +15,8 @@ CONVERSIONS = ("as_joint", "as_channel", "as_prior")
 CHECKS = ("Prior.__init__", "Channel.__init__", "Joint.__init__")
 """Where entries and labels are looked at one by one."""
 ARRAYS = ([0.25, 0.75], [[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]])
+EXACT = (["1/4", "3/4"], [["1/2", "1/4", "1/4"], ["1/8", "1/8", "3/4"]])
+"""The same in fractions, which are read one by one."""
 JOINT = dv.Joint(*ARRAYS)
 
 MEASURES: dict[str, tuple[Callable[[Any], object], int]] = {
@@ -58,11 +60,12 @@ def test_a_joint_is_asked_once_and_never_checked_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MEASURES if name not in ("guarantee", "vulnerability")])
-def test_arrays_are_checked_once(name: str) -> None:
+@pytest.mark.parametrize("given", [ARRAYS, EXACT], ids=["doubles", "fractions"])
+def test_arrays_are_checked_once(name: str, given: tuple[Any, Any]) -> None:
     measure, _ = MEASURES[name]
-    found = calls(lambda: measure(ARRAYS))
+    found = calls(lambda: measure(given))
     assert [found[check] for check in CHECKS] == [1, 1, 1]
-    assert found["entries"] == 2
+    assert (found["ready"], found["entries"]) == (2, 0 if given is ARRAYS else 2)
 
 
 def test_a_report_checks_nothing_of_the_joint_that_it_is_about() -> None:

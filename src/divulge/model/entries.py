@@ -59,19 +59,54 @@ def entries(values: Any, argument: str, ndim: int, place: Place) -> np.ndarray:
 
 
 def ready(values: Any, ndim: int) -> np.ndarray | None:
-    """Return a copy of a plain float64 array whose rows (last axis) are distributions as they are: all is checked.
+    """Return a copy of few doubles, as an array or lists, whose rows (last axis) are distributions as they are.
 
-    None for all else, which may still be read, normalized or refused in words.
+    All is checked. None for all else, which may still be read, normalized or refused in words.
     """
+    if type(values) is list:
+        values = _of_lists(values, ndim)
     if type(values) is not np.ndarray or values.dtype is not _DOUBLE or values.ndim != ndim:
         return None
     if not 0 < values.size <= _PANEL:
         return None
-    copy = values + 0.0  # 0.0 for -0.0, as in `_fresh`
-    off = abs(np.add.reduce(copy, axis=-1) - 1.0)
     # NaN counts as the least and as the largest entry; `item` and the `arg` functions cost half of `min` and `max`
-    good = copy.item(copy.argmin()) >= 0 and off.item(off.argmax()) <= CLEAN
-    return copy if good else None
+    if not values.item(values.argmin()) >= 0:
+        return None
+    copy = abs(values)  # 0.0 for -0.0, as in `_fresh`
+    off = abs(np.add.reduce(copy, axis=-1) - 1.0)
+    return copy if (off if ndim == 1 else off.item(off.argmax())) <= CLEAN else None
+
+
+def _of_lists(values: list[Any], ndim: int) -> np.ndarray | None:
+    """Return the array of few doubles in a list, or in lists of one length; else None."""
+    rows = values if ndim == 2 else [values]
+    if not rows or any(type(row) is not list or len(row) != len(rows[0]) for row in rows):
+        return None
+    small = len(rows) * len(rows[0]) <= _PANEL
+    return np.array(values) if small and all(set(map(type, row)) == {float} for row in rows) else None
+
+
+_FIRST_PLACES = np.arange(1 << 10)
+"""The positions of a small alphabet, at hand: they are asked for in each question about a small mechanism."""
+_FIRST_PLACES.setflags(write=False)
+
+
+def places(count: int) -> np.ndarray:
+    """Return the positions 0, 1, ..., read-only.
+
+    >>> places(3).tolist(), len(places(5000))
+    ([0, 1, 2], 5000)
+    """
+    return _FIRST_PLACES[:count] if count <= len(_FIRST_PLACES) else frozen(np.arange(count))
+
+
+def positive(values: np.ndarray) -> np.ndarray:
+    """Return the positions of the entries above 0, rising, read-only.
+
+    >>> positive(np.array([0.5, 0.0, 0.5])).tolist(), positive(np.array([0.5, 0.5])).tolist()
+    ([0, 2], [0, 1])
+    """
+    return places(values.size) if values.item(values.argmin()) > 0 else frozen((values > 0).nonzero()[0])
 
 
 def _fresh(values: np.ndarray, argument: str, place: Place) -> np.ndarray:

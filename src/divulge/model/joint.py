@@ -11,7 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.late import Kept
 from divulge.model.arraylike import Matrix, Number, Probabilities
 from divulge.model.channel import Channel, is_sparse
-from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, short_floats
+from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, positive, short_floats
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, size_text
@@ -178,12 +178,12 @@ class Joint(Tabled):
     @Kept
     def x(self) -> np.ndarray:
         """The positions of the secrets with P_x > 0, rising."""
-        return frozen(self.prior.support.nonzero()[0])
+        return positive(self.prior.probabilities)
 
     @Kept
     def y(self) -> np.ndarray:
         """The positions of the outcomes with q_y > 0, rising."""
-        return frozen(self.occurring.nonzero()[0])
+        return positive(self.outer)
 
     @cached_property
     def lift(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -13,11 +13,11 @@ import numpy as np
 
 from divulge import exact
 from divulge.guarantees.deciding.rational import Rational
-from divulge.measures.numeric.columns import all_ends, likely_ends
+from divulge.measures.numeric.columns import Extremes, all_ends, likely_ends
 from divulge.model.channel import Channel
-from divulge.model.entries import CLEAN
+from divulge.model.entries import CLEAN, positive
 from divulge.model.joint import Joint
-from divulge.model.labels import labels_at, position
+from divulge.model.labels import position
 from divulge.model.shown import Shown
 from divulge.ties import first_largest
 from divulge.units import Unit, nats_per
@@ -317,16 +317,16 @@ def ratio_of(found: Ratio, witness: Witness | Callable[[], Witness]) -> Level:
 
 @dataclass(frozen=True)
 class Peaks:
-    """The largest ratio above / below in each column that counts, and its rows; inf where below is 0.
+    """The largest ratio above / below in each column that counts, and the positions of its rows; inf where below is 0.
 
     The ratios are Fractions when `twin` is None. Else they are floats, known up to `margin`, and `exactly` gives
     those of the rational mechanism.
     """
 
     ratios: list[Any]
-    above: Sequence[Hashable]
-    below: Sequence[Hashable]
-    outcomes: Sequence[Hashable]
+    channel: Channel
+    above: np.ndarray
+    below: np.ndarray
     columns: list[int]
     twin: Rational | None
     margin: float
@@ -335,6 +335,15 @@ class Peaks:
     def top(self) -> int:
         """Return the position of the largest ratio, the first of those that tie up to rounding."""
         return first_largest(self.ratios)
+
+    def names(self, i: int) -> tuple[Hashable, Hashable, Hashable]:
+        """Return the secrets of above and of below, and the outcome, at a position."""
+        secrets = self.channel.secrets
+        return (
+            secrets[self.above.item(i)],
+            secrets[self.below.item(i)],
+            self.channel.outcomes[self.columns[i]],
+        )
 
     def exactly(self, i: int) -> Any:
         """Return the ratio at a position, of the rational mechanism."""
@@ -366,51 +375,55 @@ class Peaks:
 def ratios(above: np.ndarray, below: np.ndarray) -> list[Any]:
     """Return above / below entry by entry; a / 0 is inf, and what overflows of floats is the largest double."""
     pairs = zip(above.tolist(), below.tolist(), strict=True)
-    found = [math.inf if b == 0 else a / b for a, b in pairs]
-    return [sys.float_info.max if r == math.inf and b > 0 else r for r, b in zip(found, below.tolist(), strict=True)]
+    return [math.inf if b == 0 else r if (r := a / b) != math.inf else sys.float_info.max for a, b in pairs]
 
 
 def _peaks(
-    subject: Joint | Channel, above: np.ndarray, below: np.ndarray, at: Any, columns: np.ndarray, of_place: OfPlace
+    subject: Joint | Channel,
+    above: np.ndarray,
+    below: np.ndarray,
+    at: tuple[np.ndarray, np.ndarray],
+    columns: np.ndarray,
+    of_place: OfPlace,
 ) -> Peaks:
-    floats = above.dtype != object or below.dtype != object
+    floats = not (above.dtype.hasobject and below.dtype.hasobject)
     channel = subject if isinstance(subject, Channel) else subject.channel
-    high, low = (labels_at(channel.secrets, rows) for rows in at)
-    outcomes, places = labels_at(channel.outcomes, columns), columns.tolist()
     twin, margin = (Rational.of(subject), rounding(*channel.shape)) if floats else (None, 0.0)
-    return Peaks(ratios(above, below), high, low, outcomes, places, twin, margin, of_place)
+    return Peaks(ratios(above, below), channel, *at, columns.tolist(), twin, margin, of_place)
 
 
 def upper_peaks(joint: Joint) -> Peaks:
     """Return the largest lift max_x C_xy / q_y of every outcome that occurs."""
     y, q, ends = _seen(joint)
-    at = ends.top_at[y]
-    return _peaks(joint, ends.top[y], q, (at, at), y, lambda twin, j: twin.ends(j)[1] / twin.outer(twin.column(j)))
+    at = ends.top_at
+    return _peaks(joint, ends.top, q, (at, at), y, lambda twin, j: twin.ends(j)[1] / twin.outer(twin.column(j)))
 
 
 def lower_peaks(joint: Joint) -> Peaks:
     """Return the inverse of the smallest lift, q_y / min_x C_xy, of every outcome that occurs."""
     y, q, ends = _seen(joint)
-    at = ends.bottom_at[y]
-    return _peaks(joint, q, ends.bottom[y], (at, at), y, lambda twin, j: twin.outer(twin.column(j)) / twin.ends(j)[0])
+    at = ends.bottom_at
+    return _peaks(joint, q, ends.bottom, (at, at), y, lambda twin, j: twin.outer(twin.column(j)) / twin.ends(j)[0])
 
 
-def _seen(joint: Joint) -> tuple[np.ndarray, np.ndarray, Any]:
+def _seen(joint: Joint) -> tuple[np.ndarray, np.ndarray, Extremes]:
+    """Return the outcomes that occur, their q_y, and the extremes of their columns."""
     y = joint.y
-    return y, joint.outer[y], likely_ends(joint)
+    return y, joint.outer[y], likely_ends(joint).only(y)
 
 
 def row_peaks(channel: Channel) -> Peaks:
     """Return the ratio max_x C_xy / min_x C_xy of every column that is not entirely zero, over all rows."""
     ends = all_ends(channel)
-    y = np.flatnonzero((ends.top > 0).astype(bool))
-    at = (ends.top_at[y], ends.bottom_at[y])
+    y = positive(ends.top)
+    ends = ends.only(y)
+    at = (ends.top_at, ends.bottom_at)
 
     def ratio(twin: Rational, j: int) -> Fraction:
         low, high = twin.ends(j)
         return high / low
 
-    return _peaks(channel, ends.top[y], ends.bottom[y], at, y, ratio)
+    return _peaks(channel, ends.top, ends.bottom, at, y, ratio)
 
 
 def total_of(subject: Joint | Channel, of_column: OfColumn, floats: Any) -> Ratio:

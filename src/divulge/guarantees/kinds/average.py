@@ -230,4 +230,4 @@ def _mean(joint: Joint, peaks: Peaks, nats: Callable[[], float]) -> Level:
     def terms(twin: Rational) -> Iterator[tuple[Any, Any]]:
         return ((twin.outer(twin.column(j)), peaks.exactly(i)) for i, j in enumerate(peaks.columns))
 
-    return at.mean_of(joint, terms, nats, Witness(outcome=peaks.outcomes[peaks.top()]))
+    return at.mean_of(joint, terms, nats, Witness(outcome=peaks.names(peaks.top())[-1]))

@@ -12,7 +12,7 @@ from divulge.guarantees.deciding.levels import LOGARITHMS, Level, Peaks, Ratio, 
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.measures.numeric.columns import all_ends
-from divulge.measures.pointwise.density import ldp_of, pmc, pml
+from divulge.measures.pointwise.density import largest_pmc, largest_pml, ldp_of
 from divulge.model.channel import Channel
 from divulge.model.joint import Joint
 from divulge.model.shown import named, promised, reached
@@ -39,8 +39,7 @@ class PML(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        peaks = at.upper_peaks(subject)
-        return (at.log_of(peaks.largest(), partial(_gain, subject, peaks), lambda: pml(subject).max()),)
+        return (_pml_level(subject),)
 
 
 @kind_of_guarantee
@@ -63,8 +62,7 @@ class PMC(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        peaks = at.lower_peaks(subject)
-        return (at.log_of(peaks.largest(), partial(_cost, subject, peaks), lambda: pmc(subject).max()),)
+        return (_pmc_level(subject),)
 
 
 @kind_of_guarantee
@@ -88,7 +86,7 @@ class ALIP(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return PMC(self.lower).levels(subject) + PML(self.upper).levels(subject)
+        return _pmc_level(subject), _pml_level(subject)
 
 
 @kind_of_guarantee
@@ -110,8 +108,7 @@ class LIP(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        cost, gain = ALIP(0, 0).levels(subject)
-        return (at.larger(cost, gain),)
+        return (at.larger(_pmc_level(subject), _pml_level(subject)),)
 
 
 @kind_of_guarantee
@@ -135,8 +132,7 @@ class LDP(Guarantee):
     about = "channel"
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
-        peaks = at.row_peaks(subject)
-        return (at.log_of(peaks.largest(), partial(_pair, peaks), lambda: ldp_of(all_ends(subject)[:2], "nats")),)
+        return (_ldp_level(subject),)
 
 
 @kind_of_guarantee
@@ -160,7 +156,7 @@ class DP(Guarantee):
     about = "channel"
 
     def levels(self, subject: Channel) -> tuple[Level, ...]:
-        return LDP(self.epsilon).levels(subject)
+        return (_ldp_level(subject),)
 
 
 @kind_of_guarantee
@@ -180,8 +176,7 @@ class Lift(Guarantee):
     sentence = "Whatever outcome is seen, no secret becomes more than {ratio} times as likely as it was."
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        peaks = at.upper_peaks(subject)
-        return (at.ratio_of(peaks.largest(), partial(_gain, subject, peaks)),)
+        return (_lift_level(subject),)
 
 
 @kind_of_guarantee
@@ -203,7 +198,7 @@ class MaxGLeakage(Guarantee):
     )
 
     def levels(self, subject: Joint) -> tuple[Level, ...]:
-        return Lift(self.ratio).levels(subject)
+        return (_lift_level(subject),)
 
 
 @kind_of_guarantee
@@ -284,10 +279,30 @@ class TailPMC(Guarantee):
         return (_tail(subject, at.lower_peaks(subject), self.epsilon, unit),)
 
 
+def _pml_level(joint: Joint) -> Level:
+    peaks = at.upper_peaks(joint)
+    return at.log_of(peaks.largest(), partial(_gain, joint, peaks), partial(largest_pml, joint))
+
+
+def _pmc_level(joint: Joint) -> Level:
+    peaks = at.lower_peaks(joint)
+    return at.log_of(peaks.largest(), partial(_cost, joint, peaks), partial(largest_pmc, joint))
+
+
+def _lift_level(joint: Joint) -> Level:
+    peaks = at.upper_peaks(joint)
+    return at.ratio_of(peaks.largest(), partial(_gain, joint, peaks))
+
+
+def _ldp_level(channel: Channel) -> Level:
+    peaks = at.row_peaks(channel)
+    return at.log_of(peaks.largest(), partial(_pair, peaks), lambda: ldp_of(all_ends(channel)[:2], "nats"))
+
+
 def _gain(joint: Joint, peaks: Peaks) -> Witness:
     """Return the witness of the largest lift: the adversary paid 1/P(x) for the right x."""
     i = peaks.top()
-    x, y = peaks.above[i], peaks.outcomes[i]
+    x, _, y = peaks.names(i)
     before, secret, seen = joint.p[list(joint.secrets).index(x)], named(x), named(y)
     text = (
         f"Seeing {seen} moves P({secret}) from {float(before):.6g} to {promised(before * peaks.ratios[i])}: who is "
@@ -299,7 +314,7 @@ def _gain(joint: Joint, peaks: Peaks) -> Witness:
 def _cost(joint: Joint, peaks: Peaks) -> Witness:
     """Return the witness of the smallest lift: the adversary who pays when the secret is x."""
     i = peaks.top()
-    x, y = peaks.below[i], peaks.outcomes[i]
+    _, x, y = peaks.names(i)
     before, secret, seen = joint.p[list(joint.secrets).index(x)], named(x), named(y)
     if peaks.ratios[i] == math.inf:
         text = f"Seeing {seen} rules out {secret}: who pays when the secret is {secret} never has to pay."
@@ -314,7 +329,7 @@ def _cost(joint: Joint, peaks: Peaks) -> Witness:
 def _pair(peaks: Peaks) -> Witness:
     """Return the witness of the largest ratio between two rows."""
     i = peaks.top()
-    x, other, y = peaks.above[i], peaks.below[i], peaks.outcomes[i]
+    x, other, y = peaks.names(i)
     one, two, seen = named(x), named(other), named(y)
     if peaks.ratios[i] == math.inf:
         never = f"{seen} comes up under {one} and never under {two}"
@@ -343,11 +358,11 @@ def _tail(joint: Joint, peaks: Peaks, epsilon: Any, unit: Unit) -> Level:
 
     over = [i for i in range(len(peaks.ratios)) if exceeds(i)]
     share = at.total(joint.outer[[peaks.columns[i] for i in over]])
+    worst = peaks.names(peaks.top())[-1]
     text = (
-        f"The outcomes beyond {float(epsilon):.6g} have probability {promised(share)} together; "
-        f"{peaks.outcomes[peaks.top()]} is the worst."
+        f"The outcomes beyond {float(epsilon):.6g} have probability {promised(share)} together; {worst} is the worst."
     )
-    witness = Witness(peaks.outcomes[peaks.top()], adversary=text)
+    witness = Witness(worst, adversary=text)
     if peaks.twin is None:
         return at.ratio_of(Ratio(share), witness)
     twin, work = peaks.twin, len(over) * len(peaks.twin.rows)

@@ -12,7 +12,7 @@ import numpy as np
 
 from divulge import exact, kernels
 from divulge.model.channel import Channel, is_small, is_sparse
-from divulge.model.entries import frozen
+from divulge.model.entries import frozen, places
 from divulge.model.joint import Joint
 from divulge.panels import PANEL, THREADED, height, in_parts, panels
 
@@ -114,8 +114,8 @@ def extremes(matrix: Any, rows: np.ndarray | None = None) -> Extremes:
         return _Sweep(matrix, ("extremes",), counting).extremes
     part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
     if dense:
-        top, bottom = np.maximum.reduce(part, axis=0), np.minimum.reduce(part, axis=0)
-        ends = Extremes(top, bottom, part.argmax(axis=0), part.argmin(axis=0))
+        top_at, bottom_at, y = part.argmax(axis=0), part.argmin(axis=0), places(part.shape[1])
+        ends = Extremes(part[top_at, y], part[bottom_at, y], top_at, bottom_at)
     elif is_sparse(part):
         ends = _sparse_extremes(part)
     else:

@@ -24,8 +24,8 @@ from divulge.units import Unit, nats_per
 _ENTRIES = 2**20
 """Entries of pairs of rows that are compared at a time."""
 
-_HELD = 667.0
-"""The logarithm of ratios up to 1e289.7: those beyond are too near to what a double can hold to be formed."""
+_LARGEST, _HELD = 1e289, 665.4
+"""Ratios beyond this one, or its inverse, are too near to what a double can hold to be formed; and its logarithm."""
 
 _CLOSE = 1e-2
 """Within this relative distance of the mean of its column, an entry is measured from it with more care."""
@@ -48,27 +48,25 @@ def _outer(joint: Joint) -> np.ndarray:
     return q if len(y) == len(q) else q[y]
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def log_ratio(
     above: np.ndarray, below: np.ndarray, unit: Unit = "nats", difference: np.ndarray | None = None
 ) -> np.ndarray:
     """Return log(above / below) as float64; a/0 is +inf. Exact operands are rounded once.
 
-    Near 1 the value follows from `difference`, above - below, which a caller may know to more digits.
+    The value follows from `difference`, above - below, which a caller may know to more digits; where that is most of
+    `below`, from the ratio.
     """
     if above.dtype.hasobject and below.dtype.hasobject:
         ratios = zip(above.tolist(), below.tolist(), strict=True)
         return np.array([math.inf if b == 0 else exact.log(a / b, unit) for a, b in ratios], dtype=np.float64)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        excess = (above - below if difference is None else difference) / below
-        logs, near = np.log1p(excess), abs(excess) < 0.5
-        if np.count_nonzero(near) < near.size:
-            np.log(above / below, out=logs, where=~near)
-            held = abs(logs) < _HELD
-            if np.count_nonzero(held) < held.size:
-                np.subtract(np.log(above), np.log(below), out=logs, where=~held)
-    logs /= nats_per(unit)
-    logs += 0.0
-    return logs
+    excess = (above - below if difference is None else difference) / below
+    logs = np.log1p(excess)
+    if excess.size and not (excess.item(excess.argmin()) > -0.5 and excess.item(excess.argmax()) < _LARGEST):
+        np.log(above / below, out=logs, where=excess <= -0.5)
+        np.subtract(np.log(above), np.log(below), out=logs, where=~(abs(logs) < _HELD))
+    nats = nats_per(unit)
+    return logs if nats == 1 else logs / nats
 
 
 def _from_mean(joint: Joint, q: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -86,16 +84,36 @@ def _pointwise(name: str, joint: Joint, values: np.ndarray, at: np.ndarray, unit
     return Pointwise(name, values, q, outcomes, labels_at(joint.secrets, at), unit)
 
 
+def _gains(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> np.ndarray:
+    return log_ratio(ends.top, q, unit, _from_mean(joint, q, ends.top))
+
+
+def _costs(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> np.ndarray:
+    return log_ratio(q, ends.bottom, unit, _from_mean(joint, q, ends.bottom))
+
+
 def pml_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
     """Return log max_x C_xy / q_y from the extremes of the columns that occur."""
-    return _pointwise("pml", joint, log_ratio(ends.top, q, unit, _from_mean(joint, q, ends.top)), ends.top_at, unit)
+    return _pointwise("pml", joint, _gains(joint, q, ends, unit), ends.top_at, unit)
 
 
 def pmc_of(joint: Joint, q: np.ndarray, ends: Extremes, unit: Unit) -> Pointwise:
     """Return log q_y / min_x C_xy from the extremes of the columns that occur."""
-    return _pointwise(
-        "pmc", joint, log_ratio(q, ends.bottom, unit, _from_mean(joint, q, ends.bottom)), ends.bottom_at, unit
-    )
+    return _pointwise("pmc", joint, _costs(joint, q, ends, unit), ends.bottom_at, unit)
+
+
+def largest_pml(joint: Joint, unit: Unit = "nats") -> float:
+    """Return max_y pml(y) alone."""
+    return _largest(_gains(joint, *_seen(joint), unit))
+
+
+def largest_pmc(joint: Joint, unit: Unit = "nats") -> float:
+    """Return max_y pmc(y) alone."""
+    return _largest(_costs(joint, *_seen(joint), unit))
+
+
+def _largest(values: np.ndarray) -> float:
+    return values.item(values.argmax())
 
 
 def pml(joint: JointLike, unit: Unit = "nats", *, given: Hashable | None = None) -> Pointwise:
@@ -242,7 +260,8 @@ def lip(joint: JointLike, unit: Unit = "nats") -> float:
     >>> round(lip(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]])), 9)  # log 2, of a lift of 1/2
     0.693147181
     """
-    return max(alip(joint, unit).lower, alip(joint, unit).upper)
+    bounds = alip(joint, unit)
+    return max(bounds.lower, bounds.upper)
 
 
 @dataclass(frozen=True)
@@ -286,9 +305,10 @@ def alip(joint: JointLike, unit: Unit = "nats") -> DensityBounds:
     >>> alip(dv.Joint(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]))  # log 2 and log 3/2
     DensityBounds(lower=0.693147180..., upper=0.405465108...)
     """
-    structure = pair_of_structure(joint)
-    joint = structure or of_noise(joint) or as_joint(joint)
-    return DensityBounds(lower=pmc(joint, unit).max(), upper=pml(joint, unit).max())
+    if (other := pair_of_structure(joint) or of_noise(joint)) is not None:
+        return DensityBounds(lower=pmc(other, unit).max(), upper=pml(other, unit).max())
+    joint = as_joint(joint)
+    return DensityBounds(lower=largest_pmc(joint, unit), upper=largest_pml(joint, unit))
 
 
 def ldp(
