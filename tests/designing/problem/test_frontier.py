@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 from support import few
 
 import divulge as dv
+from divulge.designing.effort import Effort
+from divulge.designing.polytope.limits import limits_of
 from divulge.designing.tradeoff import families
 from divulge.designing.tradeoff.families import FAMILIES, tuned
 
@@ -99,7 +103,7 @@ def test_tuned_randomized_response_has_the_odds_of_its_epsilon() -> None:
 
 def test_disclosure_is_optimal_for_hamming_under_maximal_leakage() -> None:
     for outcomes in (1.0, 1.5, 2.0, 3.3, 5.0):
-        channel = families.disclosure(PRIOR, outcomes)
+        channel = FAMILIES["optimal disclosure"](PRIOR)[0].channel(outcomes)
         assert dv.bayes_capacity(channel) == pytest.approx(outcomes, rel=1e-12)
         right = float((PRIOR.floats[:, None] * channel.floats * np.equal.outer(PRIOR.secrets, channel.outcomes)).sum())
         best = dv.design(PRIOR, dv.guarantees.BayesCapacity(outcomes), utility="hamming")
@@ -108,11 +112,11 @@ def test_disclosure_is_optimal_for_hamming_under_maximal_leakage() -> None:
 
 def test_merging_keeps_the_lift_where_any_merging_can() -> None:
     for lift in (1.2, 2.0, 4.0, 7.0, 30.0):
-        for channel in (families.watchdog(PRIOR, lift), families.subset_merging(PRIOR, lift)):
+        for channel in (FAMILIES[name](PRIOR)[0].channel(lift) for name in ("watchdog", "subset merging")):
             assert set(np.unique(channel.floats).tolist()) <= {0.0, 1.0}
             assert float(dv.lift(dv.Joint(PRIOR, channel))) <= lift * (1 + 1e-12)
-        coarse, fine = (dv.mutual_information(dv.Joint(PRIOR, build(PRIOR, lift)))
-                        for build in (families.watchdog, families.subset_merging))  # fmt: skip
+        coarse, fine = (dv.mutual_information(dv.Joint(PRIOR, FAMILIES[name](PRIOR)[0].channel(lift)))
+                        for name in ("watchdog", "subset merging"))  # fmt: skip
         assert fine >= coarse - 1e-12
 
 
@@ -152,8 +156,9 @@ def test_a_comparison_measures_every_row() -> None:
 def test_unary_encodings_are_bits_told_one_by_one_and_as_private_as_they_say() -> None:
     prior, epsilon = dv.Prior([0.5, 0.3, 0.2], secrets=list("abc")), 1.2
     half, s = math.exp(epsilon / 2), math.exp(epsilon)
-    for one, other in ((half / (1 + half), 1 / (1 + half)), (0.5, 1 / (1 + s))):
-        channel = families.unary_encoding(prior, one, other)
+    ways = (half / (1 + half), 1 / (1 + half)), (0.5, 1 / (1 + s))
+    for member, (one, other) in zip(FAMILIES["unary encoding"](prior), ways, strict=True):
+        channel = member.channel(s)
         assert dv.ldp(channel) == pytest.approx(epsilon, rel=1e-12)
         for x, row in zip("abc", channel.floats.tolist(), strict=True):
             assert sum(row) == pytest.approx(1, rel=1e-14)
@@ -165,3 +170,28 @@ def test_unary_encodings_are_bits_told_one_by_one_and_as_private_as_they_say() -
     assert all(dv.ldp(m.channel) <= epsilon for m in members)
     wide = dv.design(dv.Prior.uniform(9), dv.LDP(1)).compare()
     assert "unary encoding" not in [row.name for row in wide.rows]
+
+
+def test_members_are_tuned_as_by_plain_halving_in_less_work() -> None:
+    rng, halved, looks = np.random.default_rng(3), 0, list[float]()
+    for asked in ("pml=0.4", "ldp=2", "pmc=0.1", "alip=1:0.5", "maximal-leakage=0.3", "pml=9"):
+        prior, guarantee = dv.Prior(rng.dirichlet(np.ones(4))), dv.guarantees.parse(asked)
+        task = families._Task(prior, (guarantee,), limits_of((guarantee,)), None, Effort())
+        for family in FAMILIES.values():
+            for member in family(prior):
+
+                def seen(s: float, rows: Callable[[float], np.ndarray] = member.rows) -> np.ndarray:
+                    looks.append(s)
+                    return rows(s)
+
+                low, high = 0.0, math.log(2.0**40)
+                low = high if task.nearly(member.floats(2.0**40), 1e-13) else low
+                for _ in range(52):
+                    middle = (low + high) / 2
+                    holds = task.nearly(member.floats(math.exp(middle)), 1e-13)
+                    low, high = (middle, high) if holds else (low, middle)
+                found = families._tuned(replace(member, rows=seen), task)
+                if found.strength > 1:
+                    assert found.strength == math.exp(low)
+                halved += 54
+    assert len(looks) < 0.8 * halved

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,31 @@ def resample(prior: PriorLike, keep: Number) -> Channel:
     """
     prior, share = as_prior(prior), share_of(keep, "keep")
     p = prior.probabilities if isinstance(share, Fraction) else prior.floats
+    return Channel(resample_rows(p, share), prior.secrets, prior.secrets)
+
+
+def resample_rows(p: np.ndarray, share: Any) -> np.ndarray:
+    """Return the matrix that keeps x with probability `share`, else draws from p anew, shape (N, N); exact where both
+    are.
+
+    Parameters
+    ----------
+    p : array of shape (N,)
+    share : number in [0, 1]
+
+    Returns
+    -------
+    array of shape (N, N)
+        Fractions for fractions, else float64.
+
+    Examples
+    --------
+    >>> resample_rows(np.array([0.25, 0.75]), 0.5)[0].tolist()
+    [0.625, 0.375]
+    """
     rows = np.tile((1 - share) * p, (len(p), 1))
     rows[np.diag_indices(len(p))] = rows.diagonal() + share
-    return Channel(rows, prior.secrets, prior.secrets)
+    return rows
 
 
 def erasure(secrets: Secrets, probability: Number, erased: Hashable = "erased") -> Channel:

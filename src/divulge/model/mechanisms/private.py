@@ -1,7 +1,7 @@
 """Named mechanisms with a privacy parameter: `epsilon`, in nats, or the exact `ratio` = e^epsilon."""
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -59,8 +59,28 @@ def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio
      no  1/4  3/4
     """
     letters, a = letters_of(secrets), inverse_ratio(epsilon, ratio)
-    n = len(letters)
-    return Channel(_without_loss(filled(n, n, a, 1) / (1 + (n - 1) * a), epsilon), letters, letters)
+    return Channel(_without_loss(response_rows(len(letters), a), epsilon), letters, letters)
+
+
+def response_rows(n: int, a: Any) -> np.ndarray:
+    """Return the matrix of randomized response with odds 1 to a for the truth, shape (n, n); exact for a Fraction.
+
+    Parameters
+    ----------
+    n : int
+    a : number in [0, 1]; e^-epsilon
+
+    Returns
+    -------
+    array of shape (n, n)
+        Fractions for a Fraction, else float64.
+
+    Examples
+    --------
+    >>> response_rows(3, 0.5)[0].tolist()
+    [0.5, 0.25, 0.25]
+    """
+    return filled(n, n, a, 1) / (1 + (n - 1) * a)
 
 
 def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Number | None = None) -> Channel:
@@ -263,13 +283,36 @@ def subset_selection(
     if not math.comb(n, size) <= _MOST_SUBSETS:
         raise DivulgeError.of("size", f"give at most {_MOST_SUBSETS} subsets", "their number", str(math.comb(n, size)))
     subsets = list(combinations(range(n), size))
+    rows = _without_loss(subset_rows(n, subsets, a), epsilon)
+    return Channel(rows, letters, [tuple(letters[i] for i in subset) for subset in subsets])
+
+
+def subset_rows(n: int, subsets: Sequence[tuple[int, ...]], a: Any) -> np.ndarray:
+    """Return the matrix of subset selection with odds 1 to a for subsets that hold the truth; exact for a Fraction.
+
+    Parameters
+    ----------
+    n : int
+    subsets : sequence of tuples
+        All subsets of one size.
+    a : number in [0, 1]; e^-epsilon
+
+    Returns
+    -------
+    array of shape (n, number of subsets)
+        Fractions for a Fraction, else float64.
+
+    Examples
+    --------
+    >>> subset_rows(3, [(0, 1), (0, 2), (1, 2)], 0.5)[0].tolist()
+    [0.4, 0.4, 0.2]
+    """
+    size = len(subsets[0])
     total = math.comb(n - 1, size - 1) + a * math.comb(n - 1, size)
     rows = filled(n, len(subsets), a, None)
     for j, subset in enumerate(subsets):
         rows[list(subset), j] = 1
-    return Channel(
-        _without_loss(rows / total, epsilon), letters, [tuple(letters[i] for i in subset) for subset in subsets]
-    )
+    return rows / total
 
 
 def extremal(prior: PriorLike, epsilon: float | None = None, *, ratio: Number | None = None) -> Channel:
