@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
 from numbers import Rational
 from operator import lt
@@ -27,7 +27,7 @@ from divulge.guarantees.kinds.density import LDP
 from divulge.guarantees.kinds.divergences import FDivergence
 from divulge.guarantees.kinds.loss import ADP, GDP, KL, MCDP, PDP, RDP, TV, ZCDP, AbsChi, LossGuarantee, RelaxedDP
 from divulge.guarantees.parameters import PARAMETERS
-from divulge.late import late
+from divulge.late import Kept, late
 from divulge.roots import valley
 
 Index = tuple[tuple[str, Any], ...]
@@ -122,13 +122,13 @@ class Known:
     original: Guarantee | None = None
     merged: "Known | None" = None
 
-    @cached_property
+    @Kept
     def terms(self) -> SimpleNamespace:
         """Its parameters by name, in balls."""
         bounded = zip(self.kind.bounded(), self.values, strict=True)
         return SimpleNamespace(**_in_balls(self.index), **{name: falling(name, value) for name, value in bounded})
 
-    @cached_property
+    @Kept
     def passed(self) -> frozenset[type[Guarantee]]:
         """The kinds that it was before, where each was derived from one alone: none is passed by twice."""
         if len(self.parents) != 1 or self.merged is not None:
@@ -165,13 +165,14 @@ def closure(
             rows = [
                 row
                 for row in usable
-                if by_kind.keys() >= set(row.given) and not (row.given and fresh.isdisjoint(row.given))
+                if not (row.given and fresh.isdisjoint(row.given)) and all(kind in by_kind for kind in row.given)
             ]
             bars = {key: tuple(value * least for value in one.values) for key, one in known.items()}
+            bars_of = {kind: _bars(kind, settings, bars) for kind in {row.implies for row in rows}}
             found = [
                 new
                 for row in rows
-                for new in _applied(row, known, by_kind, settings, _bars(row.implies, settings, bars), ends, changed)
+                for new in _applied(row, known, by_kind, settings, bars_of[row.implies], ends, changed)
             ]
             better = {(new.kind, new.index) for new in found if _learn(known, new, least)}
             changed = {id(known[key]) for key in better}
@@ -519,7 +520,7 @@ def _moved(known: Known, place: int, setting: SimpleNamespace) -> Known:
     with flint.ctx.workprec(_COARSE):
         done: dict[int, Known] = {}
         best = at(_again(known, moved, setting, done))
-        for _ in range(_SWEEPS if len(movable) > 1 else 1):
+        for _ in range(_SWEEPS if len(keys) > 1 else 1):
             before = dict(moved)
             for key in keys:
                 name, chosen = BETWEEN[key[0]]

@@ -1,9 +1,14 @@
 """What (xi + sqrt(rho log 1/delta), delta)-DP at every delta says of Renyi divergences, on python-flint balls."""
 
+import math
+import sys
 from typing import Any
 
 from divulge.guarantees.formulas.density import INFINITY
-from divulge.guarantees.formulas.loss import at_most, ball, positive, renyi_of_pure, zero
+from divulge.guarantees.formulas.loss import at_most, ball, log_of_sum, positive, renyi_of_pure, zero
+
+_TINY = sys.float_info.min
+"""Stands in for a rho that is no double, where only the best shift is asked: it is the same for all that are tiny."""
 
 _SHIFTS = tuple(10.0 ** (k / 2) for k in range(-4, 4))
 """Where the ratio may be cut, over sqrt(rho): every one gives a bound."""
@@ -20,7 +25,8 @@ def renyi_of_curve(xi: Any, rho: Any, alpha: Any) -> Any:
     """Return a bound on D_alpha from delta(e) <= e^(-(e - xi)^2 / rho) for e >= xi and 0.
 
     With b = alpha - 1 and any k >= xi, 0 it is k + log E_Q f(P/Q) / b, f(g) = g max(1, g e^-k)^b. f is convex, and
-    linear up to e^k, so that E_Q f = 1 + b delta(k) + alpha b e^(-b k) int_k^inf e^(b e) delta(e) de.
+    linear up to e^k, so that E_Q f = 1 + b delta(k) + alpha b e^(-b k) int_k^inf e^(b e) delta(e) de. The best k of
+    `_SHIFTS` is told in doubles.
     """
     import flint
 
@@ -29,18 +35,31 @@ def renyi_of_curve(xi: Any, rho: Any, alpha: Any) -> Any:
     if not (rho.is_finite() and alpha.is_finite()):
         return INFINITY()
     root, b = rho.sqrt(), alpha - 1
+    k = positive(xi) + ball(_best_shift(float(xi), float(rho), float(alpha))) * root.mid()
+    away = (k - xi) / root
+    tail = (b * (xi - k) + b**2 * rho / 4).exp() * (flint.arb.pi() * rho).sqrt() / 2 * (away - b * root / 2).erfc()
+    grown = (-(away**2)).exp() + alpha * tail
+    found = k + ((b * grown).log1p() / b if b > 0 else grown)
+    return found if found.is_finite() else INFINITY()
 
-    def at(k: Any) -> Any:
+
+def _best_shift(xi: float, rho: float, alpha: float) -> float:
+    """Return the shift at which the bound of `renyi_of_curve` is about least, from logarithms of its parts."""
+    root, b = math.sqrt(max(rho, _TINY)), alpha - 1
+
+    def bound(shift: float) -> float:
+        k = max(xi, 0.0) + shift * root
         away = (k - xi) / root
-        tail = (b * (xi - k) + b**2 * rho / 4).exp() * (flint.arb.pi() * rho).sqrt() / 2 * (away - b * root / 2).erfc()
-        grown = (-(away**2)).exp() + alpha * tail
-        return k + ((b * grown).log1p() / b if b > 0 else grown)
+        tail = b * (xi - k) + b * root * b * root / 4 + math.log(root) + _log_erfc(away - b * root / 2)
+        grown = log_of_sum(-away * away, math.log(alpha * math.sqrt(math.pi) / 2) + tail)
+        return k + (log_of_sum(0.0, math.log(b) + grown) / b if b > 0 else math.exp(grown))
 
-    best = INFINITY()
-    for shift in _SHIFTS:
-        found = at(positive(xi) + ball(shift) * root.mid())
-        best = found if found.is_finite() and not found > best else best
-    return best
+    return min(_SHIFTS, key=bound)
+
+
+def _log_erfc(x: float) -> float:
+    """Return log erfc(x), of large x by its first term."""
+    return math.log(math.erfc(x)) if x < 25 else -x * x - math.log(x * math.sqrt(math.pi))
 
 
 def concentrated_of_curve(xi: Any, rho: Any, wanted: Any) -> Any:

@@ -153,15 +153,15 @@ def _order_cost(h: float, moment: float, log_delta: float, t: float) -> float:
     alpha, low = 1 + h, t ** (1 / h) if t > 0 else 0.0
     left = math.exp(moment) + h * low * t - alpha * t if moment < _MOST_MOMENT else math.inf
     log_scale = log_delta - (math.log(left) if 0 < left < math.inf else moment)
-    log_high = (_log_of_sum(-log_scale - math.log(alpha), math.log(t)) if t > 0 else -log_scale - math.log(alpha)) / h
+    log_high = (log_of_sum(-log_scale - math.log(alpha), math.log(t)) if t > 0 else -log_scale - math.log(alpha)) / h
     first = log_high - math.log(alpha)
     if t == 0 or log_high > _MOST_MOMENT:
         return math.log(h) + first
     gap = math.exp(log_high) - low
-    return math.log(h) + (_log_of_sum(first, log_scale + math.log(t) + math.log(gap)) if gap > 0 else first)
+    return math.log(h) + (log_of_sum(first, log_scale + math.log(t) + math.log(gap)) if gap > 0 else first)
 
 
-def _log_of_sum(a: float, b: float) -> float:
+def log_of_sum(a: float, b: float) -> float:
     """Return log(e^a + e^b)."""
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))
 
