@@ -171,10 +171,17 @@ def sum_of_joint_tops(matrix: Any, weights: Any) -> float:
     return total
 
 
-def information(matrix: Any, weights: Any, least: float, share_least: float) -> float:
+CANCELLED = 1e-2
+"""Below this share of its terms, a difference has lost digits and is computed anew from non-negative terms."""
+
+SMALL = 1e-3
+"""Below this many nats the rounding of q near 1 counts too."""
+
+
+def information(matrix: Any, weights: Any) -> float:
     """Return sum_x p_x L_x - sum_y q_y log q_y of q = p @ C, where the last column of a matrix is L and all others C.
 
-    It is -1 where the difference is at most `least`, or that share of what is taken away: there digits are lost.
+    It is -1 where the difference is at most `SMALL`, or `CANCELLED` of what is taken away: there digits are lost.
     """
     rows, columns = matrix.shape
     columns -= 1
@@ -189,7 +196,7 @@ def information(matrix: Any, weights: Any, least: float, share_least: float) -> 
         if outer[j] > 0.0:
             free += outer[j] * math.log(outer[j])
     found = conditional - free
-    return found if found > least and found > share_least * -free else -1.0
+    return found if found > SMALL and found > CANCELLED * -free else -1.0
 
 
 MOST_SUMMED = 128
@@ -232,7 +239,7 @@ SIGNATURES = {
     column_ends: f"void({_READ_2D}, {_READ}, int64, float64[::1], float64[::1], int64[::1], int64[::1], float64[::1])",
     joint_tops: f"void({_READ_2D}, {_READ}, float64[::1])",
     sum_of_joint_tops: f"float64({_READ_2D}, {_READ})",
-    information: f"float64({_READ_2D}, {_READ}, float64, float64)",
+    information: f"float64({_READ_2D}, {_READ})",
     hash_supports: f"void({_WORDS}, {_WORDS}, {_WORDS}, {_WORDS}, {_WORDS}, {_WORDS}, int64[::1])",
     draw: f"int64({_CELLS}, int64, {_CELLS}, {_CELLS}, uint16[::1], int64[::1])",
 }

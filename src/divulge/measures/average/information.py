@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from divulge import exact, kernels
+from divulge.kernels import CANCELLED, SMALL
 from divulge.measures.numeric.columns import TINY, row_logs, with_logs
 from divulge.measures.pointwise.divergence import f_information
 from divulge.model.accepted import JointLike
@@ -12,13 +13,7 @@ from divulge.model.convert import as_joint, pair_of_structure
 from divulge.model.joint import Joint
 from divulge.units import Unit, nats_per
 
-_CANCELLED = 1e-2
-"""Below this share of its terms, a difference has lost digits and is computed anew from non-negative terms."""
-
 _TINY = np.array(TINY)
-
-_SMALL = 1e-3
-"""Below this many nats the rounding of q near 1 counts too."""
 
 
 def mutual_information(joint: JointLike, unit: Unit = "nats") -> float:
@@ -49,7 +44,8 @@ def mutual_information(joint: JointLike, unit: Unit = "nats") -> float:
     1.0
     """
     if type(joint) is Joint and (known := joint.channel.__dict__.get("with_logs")) is not None:
-        found = _of_few(known, joint.prior.floats)  # of a few entries each question that is not asked here counts
+        way = kernels.fastest(kernels.information, known.size) or _of_few
+        found = way(known, joint.prior.floats)  # of a few entries each question that is not asked here counts
         if found > 0:
             return found if unit == "nats" else found / nats_per(unit)
     if (structure := pair_of_structure(joint)) is not None:
@@ -71,27 +67,23 @@ def exact_mutual_information(joint: Joint, unit: Unit) -> float:
 def float_mutual_information(joint: Joint, logs: np.ndarray) -> float:
     """Return the mutual information in nats from sum_y C_xy log C_xy, shape (N,)."""
     if (known := with_logs(joint.channel)) is not None:
-        difference = _of_few(known, joint.prior.floats)
+        way = kernels.fastest(kernels.information, known.size) or _of_few
+        difference = way(known, joint.prior.floats)
         return difference if difference > 0 else float(f_information(joint, "kl"))
     q = joint.outer
     free = float(q.dot(np.log(np.maximum(q, _TINY))))
     difference = float(joint.prior.floats.dot(logs)) - free
-    if difference > _SMALL and difference > _CANCELLED * -free:
+    if difference > SMALL and difference > CANCELLED * -free:
         return difference
     return float(f_information(joint, "kl"))
 
 
 def _of_few(known: np.ndarray, p: np.ndarray) -> float:
-    """Return the difference of `float_mutual_information` by C beside its sums of C log C, -1 where digits are lost.
-
-    Both ways add in one order, and take their logarithms from one library.
-    """
-    if loop := kernels.fastest(kernels.information, known.size):
-        return loop(known, p, _SMALL, _CANCELLED)
+    """Return what `kernels.information` does, added in its order, with logarithms of the same library."""
     *outer, conditional = np.add.reduce(p[:, None] * known, axis=0).tolist()
     free = 0.0
     for share in outer:
         if share > 0:
             free += share * math.log(share)
     found = conditional - free
-    return found if found > _SMALL and found > _CANCELLED * -free else -1.0
+    return found if found > SMALL and found > CANCELLED * -free else -1.0
