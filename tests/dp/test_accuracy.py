@@ -113,7 +113,7 @@ def worst_rate(p: Row, q: Row) -> mpf:
 
 
 def test_concentrated_privacy_is_bracketed_to_twelve_digits() -> None:
-    for seed in range(8):
+    for seed in range(few(8)):
         c = rows(seed)[:2]
         found = dv.dp.zcdp_rho(c)
         wanted = max(worst_rate(*pair) for pair in permutations(as_balls(c)))

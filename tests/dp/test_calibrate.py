@@ -6,7 +6,7 @@ from collections.abc import Callable
 import mpmath as mp
 import numpy as np
 import pytest
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.dp import GaussianMechanism, LaplaceMechanism, PoissonSampled, RandomizedResponse
@@ -43,7 +43,7 @@ def test_gaussian_noise_is_that_of_its_distribution_function(epsilon: float, del
         ("gaussian", "zcdp=0.5", 10, math.sqrt(10)),
         ("gaussian", "rdp=2:1", 1, 1.0),
         ("gaussian", "gdp=0.5", 1, 2.0),
-        ("exponential", "dp=1", 10, 0.1),
+        ("exponential", "dp=1", 2, 0.5),
         ("randomized-response", "dp=2", 4, 0.5),
         ("discrete-laplace", "dp=1", 3, 3.0),
         ("randomized-response", "tv=0.5", 1, math.log(3)),
@@ -58,6 +58,7 @@ def test_closed_forms(family: str, goal: str, count: int, value: float) -> None:
     assert safe or found.value == pytest.approx(value, rel=1e-15)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(("hits", "alarms"), [(0.1, 0.01), (0.5, 0.25), (0.95, 0.4), (0.999, 0.9), (0.02, 1e-3)])
 def test_hits_are_those_of_the_best_test(hits: float, alarms: float) -> None:
     """Of Gaussian noise mu = Phi^-1(1 - a) - Phi^-1(1 - hits); of two answers the test by the likelier one."""
@@ -112,7 +113,7 @@ def test_the_largest_rate() -> None:
 
 def test_random_lists_return_to_their_goal() -> None:
     rng = np.random.default_rng(0)
-    for _ in range(few(24, least=4)):
+    for _ in range(24 if THOROUGH else 2):
         family = str(rng.choice(["gaussian", "laplace", "randomized-response", "discrete-laplace"]))
         epsilon, delta = float(np.exp(rng.uniform(-2, 2))), float(10 ** rng.uniform(-9, -3))
         count = int(rng.integers(1, 40))
@@ -123,7 +124,8 @@ def test_random_lists_return_to_their_goal() -> None:
         assert epsilon - 1.5 * CLOSE <= again.upper <= epsilon + 1e-12
 
 
-@pytest.mark.parametrize("count", [10, 100, 1000][: few(3, least=1)])
+@pytest.mark.long
+@pytest.mark.parametrize("count", [10, 100])
 def test_sampled_gaussians(count: int) -> None:
     found = dv.calibrate("gaussian", "adp=1:1e-5", count=count, rate=0.01)
     again = dv.compose((PoissonSampled(GaussianMechanism(found.value), 0.01), count)).epsilon(1e-5)
@@ -180,7 +182,7 @@ def test_every_kind_of_goal_is_met_from_the_safe_side_and_missed_by_a_little_les
     def level(given: tuple[object, int], beside: list[object], goal: object) -> Bracket:
         return LEVELS[kind][1](dv.compose(given, *beside, tolerance=1e-7), goal, 0.4)
 
-    for _ in range(few(12, least=2)):
+    for _ in range(12 if THOROUGH else 1):
         size, share = float(np.exp(rng.uniform(-2, 1))), float(rng.uniform(0.02, 0.4))
         seldom = float(rng.uniform(1e-5, 1e-3))
         goal = {
@@ -274,6 +276,9 @@ def test_a_thousand_sampled_gaussians_take_few_accounts(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "compose", counted)
     found = dv.calibrate("gaussian", "adp=1:1e-5", count=1000, rate=0.01)
     assert 1 - CLOSE <= found.level <= 1
+    again = dv.compose((PoissonSampled(GaussianMechanism(found.value), 0.01), 1000)).epsilon(1e-5)
+    assert 1 - 2 * CLOSE <= again.upper <= 1 + CLOSE
+    assert again.lower <= 1
     assert tried.count(min(tried)) == 1
     assert len(tried) <= 8
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
-from support import few, random_channel
+from support import THOROUGH, few, random_channel
 
 import divulge as dv
-from divulge.dp.accounting import engines, normal, sums
+from divulge.dp.accounting import bounded_range, engines, normal, sums
 from divulge.dp.accounting.engines import GridEngine, engine
 from divulge.dp.accounting.promises import _log_moment
 from divulge.dp.accounting.sums import SplitSum, Window, tilted_sum
@@ -632,7 +632,7 @@ def test_discrete_gaussians_are_composed_without_a_long_list(sigma: float, shift
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-6])
-@pytest.mark.parametrize("seed", range(few(4, least=2)))
+@pytest.mark.parametrize("seed", range(4 if THOROUGH else 1))
 def test_atoms_that_share_no_grid_are_enclosed(seed: int, tolerance: float) -> None:
     """Every sum of a few kinds of atoms, listed in 50 digits, against a grid that has no place for them."""
     rng = np.random.default_rng(seed)
@@ -654,8 +654,8 @@ def test_atoms_that_share_no_grid_are_enclosed(seed: int, tolerance: float) -> N
 def test_ten_kinds_of_noise_that_share_no_grid_are_as_narrow_as_asked() -> None:
     """Atoms on both ends of ten Laplace losses, two hundred of each."""
     kinds = [(dv.dp.LaplaceMechanism(50 + 7.3 * math.sqrt(i + 2)), 200) for i in range(10)]
-    narrow, wide = (dv.compose(*kinds, tolerance=t).epsilon(1e-6) for t in (2e-6, 1e-3))
-    assert narrow.upper - narrow.lower <= 2e-6
+    narrow, wide = (dv.compose(*kinds, tolerance=t).epsilon(1e-6) for t in (1e-5, 1e-3))
+    assert narrow.upper - narrow.lower <= 1e-5
     assert wide.lower <= narrow.lower
     assert narrow.upper <= wide.upper
 
@@ -790,8 +790,7 @@ def test_fifty_exponential_mechanisms() -> None:
     assert fixed <= bracket.upper <= 1.54
 
 
-@pytest.mark.thin
-@pytest.mark.parametrize("count", [10**10, 10**12, 10**14])
+@pytest.mark.parametrize("count", [10**10, 10**12, 10**14] if THOROUGH else [10**10])
 def test_very_many_randomized_responses_come_near_the_normal_sum(count: int) -> None:
     """epsilon = 1 / sqrt(n): the sum is normal in the limit, with mu = 1, within .56 range / deviation of it."""
     found = dv.compose((dv.dp.RandomizedResponse(1 / math.sqrt(count)), count))
@@ -864,8 +863,14 @@ def test_a_million_very_rare_samples_are_bracketed_by_their_largest_loss() -> No
     assert 10**6 * one * (1 - mpmath.mpf("1e-6")) <= bracket.upper < 1.005 * 10**6 * one
 
 
-@pytest.mark.parametrize(("epsilon", "count"), [(300.0, 2), (30.0, 3), (1e-12, 5), (1e-3, 2700), (5.0, 40)])
-def test_exponential_mechanisms_at_the_edges_keep_their_order(epsilon: float, count: int) -> None:
+@pytest.mark.parametrize(
+    ("epsilon", "count", "part"), [(300.0, 2, 25), (30.0, 3, 25), (1e-12, 5, 1), (0.03, 90, 900), (5.0, 40, 1)]
+)
+def test_exponential_mechanisms_at_the_edges_keep_their_order(
+    epsilon: float, count: int, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a part of the work: ninety are too many for a nine hundredth of it, as 2,700 are for all."""
+    monkeypatch.setattr(bounded_range, "_WORK", bounded_range._WORK / part)
     found = dv.compose((dv.dp.ExponentialMechanism(epsilon), count))
     levels = [found.epsilon(delta) for delta in (0.1, 1e-6, 1e-30, 0.0)]
     assert all(level.lower <= level.upper <= epsilon * count * (1 + 1e-12) for level in levels)

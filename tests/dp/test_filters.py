@@ -133,14 +133,14 @@ def test_accounts_are_those_of_each_person_alone() -> None:
     """Person by person with a filter of their own, of the sizes rounded up; nobody passes the promise."""
     rng = np.random.default_rng(4)
     for goal in ("zcdp=0.3", "dp=3", "gdp=1", "adp=2:1e-6"):
-        accounts = dv.dp.Accounts.of(goal, 6)
-        alone = [dv.dp.Filter(goal) for _ in range(6)]
+        accounts = dv.dp.Accounts.of(goal, 3)
+        alone = [dv.dp.Filter(goal) for _ in range(3)]
         for _ in range(few(12, least=8)):
             kind = dv.dp.LaplaceMechanism if goal == "dp=3" or rng.random() < 0.5 else dv.dp.GaussianMechanism
             if goal == "gdp=1":
                 kind = dv.dp.GaussianMechanism
             mechanism = kind(float(rng.uniform(1, 4)), 2.0)
-            sizes = rng.uniform(0, 2, 6) * (rng.random(6) < 0.8)
+            sizes = rng.uniform(0, 2, 3) * (rng.random(3) < 0.8)
             who, accounts = accounts.take(mechanism, sizes)
             for i, size in enumerate(sizes.tolist()):
                 up = math.ceil(size / 2 * 256) / 256 * 2

@@ -141,7 +141,7 @@ def test_no_exponential_mechanism_exceeds_its_loss(seed, answers, epsilon, alpha
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_exponential_loss_is_attained_at_every_epsilon(epsilon):
     """Two answers, one of which every other data set prefers by 1 and the other by -1, with a chosen prior odds."""
-    share = np.linspace(0.0025, 0.9975, 399)
+    share = np.linspace(0.005, 0.995, 199)
 
     def pair(w):
         q = np.array([w * math.exp(-epsilon / 2), (1 - w) * math.exp(epsilon / 2)])
@@ -149,9 +149,9 @@ def test_the_exponential_loss_is_attained_at_every_epsilon(epsilon):
 
     pairs = [pair(w) for w in share]
     for at in np.linspace(0, epsilon, 5)[:-1]:
-        assert max(p.delta(at) for p in pairs) == pytest.approx(ExponentialLoss(epsilon).delta(at), rel=2e-4)
-    assert max(p.mean() for p in pairs) == pytest.approx(ExponentialLoss(epsilon).mean(), rel=1e-4)
-    assert max(p.renyi(3.0) for p in pairs) == pytest.approx(ExponentialLoss(epsilon).renyi(3.0), rel=1e-4)
+        assert max(p.delta(at) for p in pairs) == pytest.approx(ExponentialLoss(epsilon).delta(at), rel=1e-3)
+    assert max(p.mean() for p in pairs) == pytest.approx(ExponentialLoss(epsilon).mean(), rel=4e-4)
+    assert max(p.renyi(3.0) for p in pairs) == pytest.approx(ExponentialLoss(epsilon).renyi(3.0), rel=4e-4)
 
 
 def test_both_infinities():

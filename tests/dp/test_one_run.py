@@ -67,7 +67,7 @@ def refutes(c: int, n: int, m: int, mu: mp.mpf, risk: mp.mpf) -> bool:
     return r + h > mp.mpf(n) / m
 
 
-@pytest.mark.parametrize(("n", "c", "m"), [(1000, 700, 1000), (60, 50, 90), (12, 12, 40)])
+@pytest.mark.parametrize(("n", "c", "m"), [(300, 210, 300), (60, 50, 90), (12, 12, 40)])
 def test_gaussian_bounds_are_those_of_the_recursion(n: int, c: int, m: int) -> None:
     found = dv.dp.one_run_gaussian(n, c, m)
     with mp.workdps(30):
@@ -162,7 +162,7 @@ def test_looking_at_all_numbers_of_guesses_pays() -> None:
     rng = np.random.default_rng(0)
     for m, shift, least, other in [(200, 2, 2.437, 1.930), (1000, 4, 5.115, 4.342)]:
         found = []
-        for _ in range(few(60, least=10)):
+        for _ in range(few(30, least=5)):
             inside = rng.random(m) < 0.5
             ordered = inside[np.argsort(-rng.normal(shift * inside))]
             right = np.empty(m, dtype=bool)

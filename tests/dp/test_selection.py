@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.stats import chi2, expon, gumbel_r, kstest, laplace
+from support import few
 
 import divulge as dv
 from divulge.dp.accounting.records import from_records
@@ -44,7 +45,7 @@ def test_no_largest_value_tells_more(noise: str, monotone: bool) -> None:
     (loss,) = dv.dp.NoisyMax(scale, s, noise, monotone).losses()
     assert loss.highest == pytest.approx(s / scale * (1 if monotone else 2), rel=1e-14)
     reached = 0.0
-    for _ in range(6):
+    for _ in range(few(12, least=3)):
         values = rng.normal(size=3) * 2
         moved = values + s * (rng.integers(0, 2, 3) if monotone else rng.choice([-1.0, 1.0], 3))
         p, q = winners(values, scale, noise), winners(moved, scale, noise)
@@ -138,7 +139,7 @@ def test_in_lists_and_as_families() -> None:
         dv.dp.SparseVector(2.0, answers=0)
 
 
-DRAWS = 3000
+DRAWS = 1500
 """Draws of a test; a scale that is half as large again is seen in so many."""
 
 

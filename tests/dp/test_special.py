@@ -74,7 +74,7 @@ def test_trade_off_of_a_density_pair_is_its_closed_form_at_the_level_asked(base)
 
 def test_trade_off_of_pairs_that_cross_is_the_hull_of_both():
     rare, wide = dv.dp.LaplaceMechanism(1.0).losses()[0], dv.dp.GaussianMechanism(0.9).losses()[0]
-    curve, alpha = dv.dp.trade_off((rare, wide)), np.linspace(0.001, 0.999, 101)
+    curve, alpha = dv.dp.trade_off((rare, wide)), np.linspace(0.001, 0.999, 41)
     each = np.minimum(*(dv.dp.trade_off((loss,))(alpha) for loss in (rare, wide)))
     assert (curve(alpha) <= each + 1e-12).all()
     values, fine = curve(alpha), np.linspace(1e-4, 1 - 1e-4, 4001)
@@ -170,9 +170,12 @@ def test_distribution_pairs_against_quadrature(name):
     p, q = PAIRS[name]
     loss, back = dv.dp.DistributionPair(p, q).losses()
     assert back.pair == loss.pair[::-1]
+    jumps = [at for edge in (0, 0.25, 1, 1.25) for at in (np.nextafter(edge, -1), np.nextafter(edge, 2))]
+    x = np.sort(np.concatenate([np.linspace(-30, 30, 300_001), jumps]))
+    under_p, under_q = p.pdf(x), q.pdf(x)
     for epsilon in (0.0, 0.2, 0.7):
-        cuts, e = [0, 0.25, 1, 1.25], math.exp(epsilon)
-        excess = quad(lambda x, e=e: max(p.pdf(x) - e * q.pdf(x), 0), -30, 30, points=cuts, limit=500)[0]
+        e = math.exp(epsilon)
+        excess = np.trapezoid(np.maximum(under_p - e * under_q, 0), x)
         bracket = loss.bracket(epsilon)
         assert loss.delta(epsilon) == pytest.approx(excess, abs=2e-7)
         assert bracket.lower <= loss.delta(epsilon) <= bracket.upper
@@ -292,7 +295,7 @@ def test_restricted_queries_against_a_convex_programme(divergence, radius):
 @pytest.mark.parametrize("name", list(DIVERGENCES))
 def test_conjugates_are_suprema(name):
     """f*(s) = sup_r s r - f(r) over a fine grid of r, and its derivatives are the differences of it."""
-    d, r, h = DIVERGENCES[name], np.concatenate([np.geomspace(1e-9, 60, 900_001), np.geomspace(60, 1e9, 2000)]), 1e-5
+    d, r, h = DIVERGENCES[name], np.concatenate([np.geomspace(1e-9, 60, 150_001), np.geomspace(60, 1e9, 2000)]), 1e-5
     assert d.f(np.array([0.0, 1.0])).tolist() == [d.zero, 0.0]
     if d.slope < math.inf:
         assert float(d.f(np.array(1e12)) / 1e12) == pytest.approx(d.slope, rel=1e-5)
