@@ -126,14 +126,10 @@ Check = Callable[[Answers, Row, Row], list[tuple[float, float]]]
 
 CHECKS: dict[str, Check] = {
     "delta_from_epsilon": lambda s, p, q: [(s.delta_from_epsilon(e).value, delta(p, q, e)) for e in EPSILONS],
-    "epsilon_from_delta": lambda s, p, q: [
-        (s.epsilon_from_delta(d).value, least_epsilon(p, q, d)) for d in DELTAS
-    ],
+    "epsilon_from_delta": lambda s, p, q: [(s.epsilon_from_delta(d).value, least_epsilon(p, q, d)) for d in DELTAS],
     "total_variation": lambda s, p, q: [(s.total_variation().value, delta(p, q, 0.0))],
     "renyi_dp": lambda s, p, q: [(s.renyi_dp(a).value, renyi(p, q, a)) for a in ORDERS],
-    "renyi_order": lambda s, p, q: [
-        (0.3, renyi(p, q, a)) for a in [s.renyi_order(0.3).value] if 1 <= a < math.inf
-    ],
+    "renyi_order": lambda s, p, q: [(0.3, renyi(p, q, a)) for a in [s.renyi_order(0.3).value] if 1 <= a < math.inf],
     "kl_privacy": lambda s, p, q: [(s.kl_privacy().value, renyi(p, q, 1))],
     "f_divergence": lambda s, p, q: [
         (s.f_divergence("chi-squared").value, divergence(p, q, _square)),
@@ -161,9 +157,7 @@ CHECKS: dict[str, Check] = {
     ],
     "gaussian_dp": lambda s, p, q: [(s.gaussian_dp().value, gaussian_mu(p, q))],
     "mutual_information_dp": lambda s, p, q: [(s.mutual_information_dp().upper, information(p, q))],
-    "tail_from_epsilon": lambda s, p, q: [
-        (s.tail_from_epsilon(e).value, tail(p, q, e)) for e in (-0.2, *EPSILONS)
-    ],
+    "tail_from_epsilon": lambda s, p, q: [(s.tail_from_epsilon(e).value, tail(p, q, e)) for e in (-0.2, *EPSILONS)],
     "epsilon_from_tail": lambda s, p, q: [(d, tail(p, q, s.epsilon_from_tail(d).value)) for d in DELTAS],
     "relaxed_delta": lambda s, p, q: [
         (s.relaxed_delta(e, o).value, relaxed(p, q, e, o)) for e in EPSILONS for o in (0.001, 0.05)

@@ -77,7 +77,7 @@ def test_no_prior_beats_the_upper_bound(case: str, seed: int) -> None:
 )
 def test_outcomes_that_hardly_ever_occur(channel: Any, gains: Any, supremum: float) -> None:
     """Under priors that make an outcome rare as can be; two secrets by a search over log-odds, the others by limits."""
-    worst = dv.adversaries.worst_prior(channel, gains, "max")
+    worst = dv.adversaries.worst_prior(channel, gains, "max", tolerance=5e-3)
     assert worst.upper >= supremum * (1 - 1e-9)
     assert worst.leakage >= min(supremum * 0.99, 1e6)
     assert worst.leakage == dv.leakage((worst.prior, channel), dv.Gain(gains), "max")
@@ -92,7 +92,7 @@ def test_outcomes_that_hardly_ever_occur(channel: Any, gains: Any, supremum: flo
 def test_the_unit_of_gains_does_not_matter(case: Any, scale: float) -> None:
     rng = np.random.default_rng(4)
     c, g = random_channel(rng, 3, 3, span=1.5), rng.random((3, 3)) + 0.1
-    near = 1e-3 if THOROUGH else 0.02  # how far the search goes, which is the same in every unit
+    near = 1e-3 if THOROUGH else 0.1  # how far the search goes, which is the same in every unit
     one, other = (dv.adversaries.worst_prior(c, g * unit, case, tolerance=near) for unit in (1.0, scale))
     assert other.upper == pytest.approx(one.upper, rel=2e-3)
     assert other.leakage == pytest.approx(one.leakage, rel=2e-3)
@@ -100,7 +100,7 @@ def test_the_unit_of_gains_does_not_matter(case: Any, scale: float) -> None:
 
 def test_worst_max_case_prior_of_one_guess_in_closed_form() -> None:
     rng = np.random.default_rng(20)
-    for n, m in [(2, 2), (3, 3), (4, 3)]:
+    for n, m in [(2, 2), (3, 3), (4, 3)] if THOROUGH else [(2, 2), (3, 3)]:
         c = random_channel(rng, n, m, span=1.0)
         truth = 0.0
         for y, x in itertools.product(range(m), range(n)):

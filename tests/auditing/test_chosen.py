@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 from scipy.stats import binom, binomtest, norm
+from support import THOROUGH
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -57,7 +58,7 @@ def false_alarms(name: str, runs: int, rows: int, risk: float) -> dict[str, int]
     return alarms
 
 
-RUNS, RISK = 40, 0.3
+RUNS, RISK = 120 if THOROUGH else 30, 0.3
 MOST = int(binom.isf(1e-6, RUNS, RISK))
 """More alarms than this come once in a million times if each has the risk at most."""
 

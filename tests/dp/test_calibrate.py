@@ -6,7 +6,7 @@ from collections.abc import Callable
 import mpmath as mp
 import numpy as np
 import pytest
-from support import THOROUGH, few
+from support import THOROUGH
 
 import divulge as dv
 from divulge.dp import GaussianMechanism, LaplaceMechanism, PoissonSampled, RandomizedResponse

@@ -86,7 +86,7 @@ def test_no_optimized_mechanism_violates_it(row: Theorem) -> None:
         logs, shares, least = rng.normal(0, 0.3, (n, 3)), rng.dirichlet([2.0] * n), math.inf
         other = dv.Metric.of(metrics(rng, n)[0].matrix, list(metric.labels))
         index = index_of(row.implies, other if kind is row.implies else metric)
-        for step in range(few(120)):
+        for step in range(few(60)):
             moved, weights = logs + rng.normal(0, 0.2, logs.shape), shares * np.exp(rng.normal(0, 0.3, n))
             channel = np.exp(moved) / np.exp(moved).sum(axis=1, keepdims=True)
             joint = dv.Joint(dv.Prior(weights / weights.sum(), metric.labels), dv.Channel(channel, metric.labels))

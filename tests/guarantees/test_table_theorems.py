@@ -37,6 +37,7 @@ def test_no_random_mechanism_violates_it(row: Theorem) -> None:
             assert verdict.holds or verdict.slack >= -1e-11, (row.name, joint, implied)
 
 
+@pytest.mark.thin
 @ROWS
 def test_no_optimized_mechanism_violates_it(row: Theorem) -> None:
     """Climb towards the bound from random starts: changes that leave less slack are kept; none gets through."""

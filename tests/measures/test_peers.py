@@ -137,7 +137,7 @@ def test_dit_agrees_on_orders_divergences_and_capacity() -> None:
         return dit.Distribution([str(i) for i in range(len(probabilities))], probabilities.tolist())
 
     rng = np.random.default_rng(12)
-    for i in range(few(120)):
+    for i in range(few(36)):
         n, m = (int(v) for v in rng.integers(2, 5, size=2))
         joint = random_joint(rng, n, m)
         matrix = joint.matrix

@@ -102,13 +102,13 @@ def test_the_limit_keeps_its_digits_at_small_and_large_levels(epsilon: float) ->
 
 
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-310, 1e-200, 1e-17, 1e-12, 1e-6, 1e-3])
-@pytest.mark.parametrize("flip", [0.1, 0.01])
+@pytest.mark.parametrize("flip", [0.1, 0.03])
 def test_a_small_promise_over_time_is_kept(flip: float, epsilon: float) -> None:
     """By the tanh law of both directions at their fixed point, in many digits."""
     local = dv.Chain([0.5, 0.5], [[1 - flip, flip], [flip, 1 - flip]], TRUTH, steps=2).calibrate(epsilon)
     with mp.workdps(60):
         one_way = mp.mpf(local)
-        for _ in range(2000 if flip < 0.1 else 250):  # 0.8^250 is less than an ulp of an ulp
+        for _ in range(800 if flip < 0.1 else 250):  # 0.8^250 and 0.94^800 are less than an ulp of an ulp
             one_way = local + 2 * mp.atanh((1 - 2 * mp.mpf(flip)) * mp.tanh(one_way / 2))
         assert 2 * one_way - local <= epsilon
     assert local == 0 if epsilon < 1e-290 else local > epsilon * flip
@@ -144,7 +144,7 @@ def test_calibration_is_the_tanh_law_for_two_states() -> None:
 
 def test_worst_outputs_are_the_worst_of_all() -> None:
     rng = np.random.default_rng(fresh_seed())
-    for _ in range(few(60)):
+    for _ in range(few(24)):
         chain, paths, told, m = random_chain(rng)
         last = chain.steps - 1
         secrets: list[tuple[Any, Law, bool]] = [
@@ -294,9 +294,9 @@ def test_posteriors_of_many_states_are_those_of_fractions(n: int) -> None:
     def rows(count: int) -> list[list[F]]:
         return [[F(int(v), int(row.sum())) for v in row] for row in rng.integers(1, 50, (count, n))]
 
-    start, moves, told, outputs = rows(1)[0], rows(n), rows(n), rng.integers(0, n, 40).tolist()
-    exact = dv.Chain(start, moves, told, steps=40).posteriors(outputs)
-    doubles = dv.Chain(np.array(start, float), np.array(moves, float), np.array(told, float), steps=40)
+    start, moves, told, outputs = rows(1)[0], rows(n), rows(n), rng.integers(0, n, 20).tolist()
+    exact = dv.Chain(start, moves, told, steps=20).posteriors(outputs)
+    doubles = dv.Chain(np.array(start, float), np.array(moves, float), np.array(told, float), steps=20)
     assert np.abs(doubles.posteriors(outputs) - exact.astype(float)).max() < 1e-14
 
 

@@ -207,8 +207,8 @@ def test_no_merging_exceeds_the_envelope_of_other_bounded_records(kind: str, sec
 
 def test_an_envelope_of_a_density_costs_little_and_falls() -> None:
     m = dv.NoiseMechanism("gaussian", "uniform(-1, 1)", scale=1.0)
-    found = [m.tail_envelope(t) for t in (0.0, 0.3, 0.6, 1.0, 2.0)]
+    found = [m.tail_envelope(t) for t in ((0.0, 0.3, 0.6, 1.0, 2.0) if THOROUGH else (0.0, 0.6, 2.0))]
     assert all(a.upper >= b.upper - 1e-9 for a, b in pairwise(found))
     assert found[0].value == 1.0
     assert found[-1].upper < 0.01
-    assert not found[2].certified
+    assert not found[len(found) // 2].certified

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 
@@ -55,9 +55,9 @@ def test_noise_without_a_bound_tells_a_secret_with_a_density(noise: str, recwarn
     gains = [float(frozen.cdf(w) - frozen.cdf(-w)) / (2 * w) for w in (1e-3, 1e-9)]  # a bet on |y - X| < w, roughly
     assert gains[1] > 1.4 * gains[0]
     if noise == "gamma(0.5)":
-        y = m.noise.frozen.rvs(few(20_000), random_state=1) + np.random.default_rng(1).uniform(size=few(20_000))
+        y = m.noise.frozen.rvs(few(12_000), random_state=1) + np.random.default_rng(1).uniform(size=few(12_000))
         seen = m.tail(1.0)
-        assert abs((m.pml(y) > 1).mean() - seen.value) < seen.error + 0.02
+        assert abs((m.pml(y) > 1).mean() - seen.value) < seen.error + 0.03
         assert m.tail_envelope(2.0).upper == 1.0
 
 
@@ -84,7 +84,7 @@ def test_a_spike_between_the_places_is_seen(weight: float, at: float, width: flo
     given = np.exp(distribution.logpdf((edges[1:] + edges[:-1])[:, None] / 2 - x))
     leak = np.log(given.max(axis=1) / (given @ p))
     mass = np.diff(distribution.cdf(edges[:, None] - x) @ p)
-    for threshold in (0.4, 0.7, 1.5):
+    for threshold in (0.4, 0.7, 1.5) if THOROUGH else (0.4, 1.5):
         found = m.tail(threshold)
         assert abs(found.value - mass[leak > threshold].sum()) < found.error + 2e-4
     found = m.mean_pml()

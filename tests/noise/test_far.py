@@ -61,12 +61,12 @@ def test_a_density_that_scipy_cannot_tell_from_nothing_is_refused() -> None:
 @pytest.mark.parametrize("kind", ["laplace", "logistic", "student-t"])
 def test_moving_the_data_changes_nothing(kind: str) -> None:
     found = []
-    for low in (-0.25, 1.75, 40.0):
+    for low in (-0.25, 1.75, 40.0) if kind == "laplace" or THOROUGH else (-0.25, 40.0):
         m = dv.NoiseMechanism(kind, f"triang(0.3, {low}, 0.5)", scale=0.2)
         found.append([getattr(s, name) for s in (m.pml_supremum, m.pmc_supremum) for name in ("lower", "upper")])
         assert m.pml_supremum.upper - m.pml_supremum.lower < 1e-3
-    assert found[1] == pytest.approx(found[0], abs=2e-5)
-    assert found[2] == pytest.approx(found[0], abs=2e-5)
+    for moved in found[1:]:
+        assert moved == pytest.approx(found[0], abs=2e-5)
 
 
 def test_limits_of_means_against_outcomes_far_out() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.noise.families.table import FAMILIES, as_noise
@@ -128,7 +128,7 @@ def test_gaussian_pmc_bounds_of_the_paper() -> None:
             assert m.pmc(-y) == pytest.approx(m.pmc(y), rel=1e-9)
         assert m.pmc_supremum.value == math.inf
         assert m.pmc_supremum.reason
-        for epsilon in (1.0, 3.0, 8.0):
+        for epsilon in (1.0, 3.0, 8.0) if m.secret.values is not None or THOROUGH else (3.0,):
             assert m.tail(epsilon, "pmc").value <= m.sub_gaussian_tail(epsilon)
 
 
@@ -216,7 +216,7 @@ def test_lattice_noise_against_exact_sums(kind: str, p_max: float | None) -> Non
 )
 def test_draws_agree_with_tail_quantile_and_mean(kind: str, secret: str, records: int) -> None:
     m = dv.NoiseMechanism(kind, secret, scale=0.6, records=records)
-    rng, n = np.random.default_rng(11), 400_000
+    rng, n = np.random.default_rng(11), 100_000
     if m.secret.values is not None:
         x = rng.choice(m.secret.values, p=m.secret.probabilities, size=(n, records)).mean(axis=1)
     else:
@@ -226,7 +226,7 @@ def test_draws_agree_with_tail_quantile_and_mean(kind: str, secret: str, records
     else:  # invert the distribution function of the staircase on a fine grid
         grid = np.linspace(-20, 20, 400_001)
         z = np.interp(rng.random(n), m.noise.cdf(grid), grid)
-    step = 1 if m.secret.values is not None else 100
+    step = 1 if m.secret.values is not None else 50
     y = (x + z)[::step]
     pml = m.pml(y)
     error = 5 / math.sqrt(len(y))
@@ -290,12 +290,14 @@ def test_several_records_of_a_density_are_bracketed() -> None:
     k = partial(cumulant, m.secret)
     assert k(1.0) == pytest.approx(math.log(math.sinh(1.0)), rel=1e-10)
     assert m.pmc_supremum.value == pytest.approx(k(1.0) + 1.0, rel=1e-10)
-    # about one of two uniform records: f(y | x) = uniform on [(x-1)/2, (x+1)/2] plus Laplace, in 30 digits
+    # about one of two uniform records: f(y | x) = uniform on [(x-1)/2, (x+1)/2] plus Laplace
     y, b = 0.3, mp.mpf("0.5")
 
+    def below(z: mp.mpf) -> mp.mpf:
+        return mp.exp(z / b) / 2 if z < 0 else 1 - mp.exp(-z / b) / 2
+
     def given(x: float) -> mp.mpf:
-        ends = sorted([(x - 1) / 2, (x + 1) / 2, min(max(y, (x - 1) / 2), (x + 1) / 2)])
-        return mp.quad(lambda t: mp.exp(-abs(y - t) / b) / (2 * b), ends)
+        return below(y - (x - 1) / 2) - below(y - (x + 1) / 2)
 
     outcome = mp.quad(lambda x: given(x) / 2, [-1, -0.4, 0, 0.6, 1])
     pml = float(mp.log(given(2 * y) / outcome))
@@ -401,7 +403,7 @@ def test_means_against_high_precision(kind: str) -> None:
 
     far = [1e6, 1e4, 500, 50] if kind == "student-t" else [20, 8]
     cuts = [*(-d for d in far), -2, 0, 0.25, 0.5, 0.75, 1, 3, *(1 + d for d in reversed(far))]
-    with mp.workdps(25):
+    with mp.workdps(16):
         for ours, f in ((m.mean_pml(), pml), (m.mutual_information(), information)):
             exact = float(mp.quad(f, cuts))
             assert ours.value == pytest.approx(exact, rel=1e-9)

@@ -46,6 +46,7 @@ def oracle(kind: str, scale: float, p: dict[float, float], records: int, y: Any,
     return mp.log(max(given) / outcome) if side == "pml" else mp.log(outcome / min(given))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("p", [7e-14, 6e-17, 1e-17])
 @pytest.mark.parametrize("records", [2, 3])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian", "logistic"])
@@ -215,7 +216,7 @@ def test_bounded_noise_on_a_density_singles_out_its_end() -> None:
 def test_guesses_of_a_number_are_as_good_as_the_best(y: float, p: float) -> None:
     """Wide noise, so that little leaks and digits of the costs count."""
     found = power_cost(dv.NoiseMechanism("laplace", "uniform(0, 1)", scale=5.0), y, p)
-    with mp.workdps(30):
+    with mp.workdps(20):
         peak = mp.mpf(min(max(y, 0.0), 1.0))
 
         def total(h: Any, *marks: Any) -> Any:

@@ -60,7 +60,7 @@ def test_designs_equal_the_best_mixture_of_all_vertices_up_to_twelve_secrets(kin
 @pytest.mark.parametrize("method", ["enumeration", "column-generation"])
 def test_designs_equal_enumerated_vertices_up_to_twelve_secrets(method: str) -> None:
     rng = np.random.default_rng(12)
-    for n in (5, 6, 7, 8, 8, 9, 9, 10, 12) if THOROUGH else (5, 8, 12):
+    for n in (5, 6, 7, 8, 8, 9, 9, 10, 12) if THOROUGH else (5, 9):
         p = random_prior(rng, n)
         a, b = rng.uniform(0.1, 2.0, 2)
         for guarantee, points in (
@@ -127,7 +127,7 @@ def test_the_binary_mechanism_beyond_high_privacy() -> None:
 
 
 def test_no_mechanism_beats_eps_under_pml_or_the_staircase_bound_under_ldp() -> None:
-    for n in (3, 20, 70):
+    for n in (3, 20, 70) if THOROUGH else (3, 20):
         p = np.random.default_rng(n).dirichlet(np.ones(n))
         assert dv.design(p, dv.PML(0.5)).bound <= 0.5 + 1e-12
         d = math.e / (math.e - 1)

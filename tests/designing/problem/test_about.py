@@ -91,7 +91,7 @@ def test_without_a_guarantee_the_secret_is_told_and_under_nothing_nothing() -> N
 
 
 def test_a_level_that_reaches_a_utility_about_another_variable_is_found() -> None:
-    prior, about = [0.5, 0.3, 0.2], dv.About([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5]])
+    prior, about = [0.6, 0.4], dv.About([[0.9, 0.1], [0.3, 0.7]])
     found = dv.least_epsilon(prior, dv.LDP, utility=about, at_least=0.05)
     assert found.design.utility >= 0.05
     assert dv.design(prior, dv.LDP(found.lower - 1e-4), utility=about).bound < 0.05

@@ -136,7 +136,7 @@ def test_a_utility_out_of_reach_names_the_least_level() -> None:
     assert len(together) == 1
     assert float(together[0].lower) == pytest.approx(float(together[0].upper), rel=1e-4)
     assert dv.design(PRIOR, together[0]).utility >= 0.4
-    ball = dv.measures.L1Ball(PRIOR, "1/20")
+    ball = dv.measures.L1Ball(["3/5", "2/5"], "1/20")
     robust = refused(ball, dv.PML(0.5), utility="hamming", at_least=0.9).conflicts[0].remedies[0]
     assert dv.design(ball, robust, utility="hamming").utility >= 0.9
     with pytest.raises(dv.DivulgeError, match=r"under no guarantee is at most 1\.02965301"):

@@ -228,8 +228,8 @@ def test_bounds_hold_beyond_what_is_listed_and_no_random_mechanism_beats_them() 
 @pytest.mark.parametrize("asked", ["pml=0.3", "lip=0.3", "ldp=0.5"])
 def test_branch_and_bound_ends_where_all_extreme_columns_do(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(len(asked))
-    p, given = split(rng.dirichlet(np.ones(18)).reshape(3, 6))
-    about = dv.About(rng.dirichlet(np.ones(3), size=6))
+    p, given = split(rng.dirichlet(np.ones(15)).reshape(3, 5))
+    about = dv.About(rng.dirichlet(np.ones(3), size=5))
     for utility in ("mutual-information", about):
         listed = dv.design(p, asked, utility=utility, protect=given)
         with monkeypatch.context() as patched:
