@@ -50,10 +50,13 @@ def entries(values: Any, argument: str, ndim: int, place: Place) -> np.ndarray:
     if array.dtype != object:
         return _fresh(array, argument, place)
     cells = array.ravel().tolist()
-    parsed = [_number(cell, argument, place, i, array.shape) for i, cell in enumerate(cells)]
+    parsed: list[float | Fraction] = []
+    for i, cell in enumerate(cells):
+        repeated = i > 0 and cell is cells[i - 1]  # as in a uniform prior of very many secrets
+        parsed.append(parsed[-1] if repeated else _number(cell, argument, place, i, array.shape))
     if any(isinstance(cell, Rational) for cell in parsed):
         out = np.empty(array.shape, dtype=object)
-        out.ravel()[:] = [Fraction(cell) for cell in parsed]
+        out.ravel()[:] = [cell if type(cell) is Fraction else Fraction(cell) for cell in parsed]
         return out
     return np.array(parsed, dtype=np.float64).reshape(array.shape)
 
