@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from divulge.app.server import HERE, STEPS
+from divulge.app.pages import HERE, STEPS
 from divulge.app.steps import aim, how, release, table
 from divulge.app.words import sentences
 from divulge.reporting.remarks import remark

@@ -13,7 +13,7 @@ from support import some
 
 import divulge as dv
 from divulge.app import outlook, protected, work
-from divulge.app.server import on_page
+from divulge.app.pages import on_page
 from divulge.releasing.request import Request
 from divulge.reporting.remarks import remark
 from divulge.reporting.statements.voice import Voice

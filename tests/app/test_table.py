@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import divulge as dv
-from divulge.app.server import number
+from divulge.app.pages import number
 from divulge.cli.main import app
 
 from .visits import Visit, running

@@ -15,7 +15,8 @@ from browser import browser, kept
 from support import THOROUGH
 
 import divulge as dv
-from divulge.app.server import door, in_hundred
+from divulge.app.pages import in_hundred
+from divulge.app.server import door
 from divulge.guarantees import posterior_bounds
 from divulge.model.shown import at_least, at_most
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.app.server import in_lines, on_page
+from divulge.app.pages import in_lines, on_page
 from divulge.publishing.notes import SENTENCES, Note
 from divulge.reporting.remarks import remark
 from divulge.reporting.statements.voice import Voice

@@ -1,8 +1,11 @@
 """What `divulge chain` and `divulge network` share: labels from text, and the worst outputs for people and programs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from divulge.cli.common import lower, note, upper
 from divulge.errors import DivulgeError
@@ -13,29 +16,39 @@ from divulge.model.shown import number
 from divulge.units import Unit, nats_per
 
 
-def refuse_report(page: Path | None, force: bool, language: str | None, needs: str | None, others: bool) -> None:
-    """Refuse a page that cannot be written, before anything is computed, and what belongs to a page without one."""
-    if page is None:
-        if force or language is not None:
-            raise DivulgeError("--force and --language are about a page. Hint: --report PAGE writes one.")
-        return
-    if needs is None:
-        raise DivulgeError("--report is about one secret. Hint: --secret names it.")
-    if others:
-        raise DivulgeError("--report is about all outputs that there could be. Hint: leave out what else is asked.")
-    refuse_taken(page, force)
+@dataclass(frozen=True)
+class ReportPage:
+    """A page on one secret and all outputs."""
 
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="PAGE", help="With --secret: the page to write, such as report.html."),
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="With --report: replace a page that exists.")] = False
+    language: Annotated[str | None, typer.Option("--language", help="With --report: en or de.")] = None
 
-def write_report(model: Any, secret: Any, page: Path | None, force: bool, language: str | None, unit: Unit) -> None:
-    """Write the page on a chain or a network, if there is to be one."""
-    if page is None:
-        return
-    from divulge import report
-    from divulge.reporting.reports.report import write_page
+    def refuse(self, needs: str | None, others: bool) -> None:
+        """Refuse a page that cannot be written, before anything is computed, and what belongs to one without it."""
+        if self.report is None:
+            if self.force or self.language is not None:
+                raise DivulgeError("--force and --language are about a page. Hint: --report PAGE writes one.")
+            return
+        if needs is None:
+            raise DivulgeError("--report is about one secret. Hint: --secret names it.")
+        if others:
+            raise DivulgeError("--report is about all outputs that there could be. Hint: leave out what else is asked.")
+        refuse_taken(self.report, self.force)
 
-    found = report(model, secret=secret, unit=unit, language=language or "en")
-    write_page(found.html, page, force)
-    note(f"written to {name_of(page)}")
+    def write(self, model: Any, secret: Any, unit: Unit) -> None:
+        """Write the page on a chain or a network, if there is to be one."""
+        if self.report is None:
+            return
+        from divulge import report
+        from divulge.reporting.reports.report import write_page
+
+        found = report(model, secret=secret, unit=unit, language=self.language or "en")
+        write_page(found.html, self.report, self.force)
+        note(f"written to {name_of(self.report)}")
 
 
 def as_outcome(text: str, known: Labels) -> Any:

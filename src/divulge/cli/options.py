@@ -1,6 +1,5 @@
 """Options and arguments that several commands take."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -23,11 +22,6 @@ PriorOption = Annotated[
     ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
-ReportOption = Annotated[
-    Path | None, typer.Option("--report", metavar="PAGE", help="With --secret: the page to write, such as report.html.")
-]
-ReportForceOption = Annotated[bool, typer.Option("--force", help="With --report: replace a page that exists.")]
-ReportLanguageOption = Annotated[str | None, typer.Option("--language", help="With --report: en or de.")]
 
 _CHANNEL: Any = typer.Argument(metavar="CHANNEL", help=f"{CHANNEL}.")
 TABLE_HELP = f"{TABLE}."

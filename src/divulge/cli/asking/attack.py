@@ -1,69 +1,115 @@
 """`divulge attack`: the worst adversaries of a mechanism, spelled out."""
 
+from dataclasses import dataclass
 from numbers import Rational
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from divulge.cli.common import emit, number, print_table, say, upper
 from divulge.cli.options import ChannelArgument, JsonOption, PriorOption, UnitOption
+from divulge.cli.records import with_records
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel, read_prior
+from divulge.model.labels import Labels
 from divulge.model.shown import number as as_text
 from divulge.model.shown import promised
+
+if TYPE_CHECKING:
+    from divulge.adversaries.adversary import Gain
+    from divulge.model.channel import Channel
 
 _MOST_NUMBERS = 10**7
 """Gains that are printed as JSON: 200 MB of text."""
 
-OutcomeOption = Annotated[str | None, typer.Option("--outcome", metavar="Y", help="Only the attacks at this outcome.")]
-GainOption = Annotated[
-    str | None,
-    typer.Option("--gain", metavar="FILE", help="What they want: a CSV or JSON table of gains, actions by secrets."),
-]
-TriesOption = Annotated[int | None, typer.Option("--tries", metavar="K", help="They guess the secret in K tries.")]
-WithinOption = Annotated[
-    str | None, typer.Option("--within", metavar="D", help="They guess a number, and are right within a distance of D.")
-]
-DistanceOption = Annotated[bool, typer.Option("--distance", help="They guess a number; nearer guesses are worth more.")]
-WorstPriorOption = Annotated[
-    bool, typer.Option("--worst-prior", help="The prior under which these gains grow most, in place of --prior.")
-]
-CorrelationOption = Annotated[
-    str | None,
-    typer.Option(
-        "--dalenius", metavar="CHANNEL", help="About something else, with --prior, that becomes the secret like this."
-    ),
-]
-OffOption = Annotated[
-    str | None,
-    typer.Option(
-        "--off", metavar="D", help="With --dalenius: that channel may be off, in total variation of each row."
-    ),
-]
-FactorOption = Annotated[
-    str | None,
-    typer.Option(
-        "--factor", metavar="F", help="With --dalenius: each of its entries may be so many times too large or small."
-    ),
-]
-CaseOption = Annotated[
-    Literal["average", "max"], typer.Option("--case", help="Judged on average over outcomes, or at the best one.")
-]
+
+@dataclass(frozen=True)
+class Aim:
+    """What one adversary wants, in place of the worst."""
+
+    gain: Annotated[
+        str | None,
+        typer.Option(
+            "--gain", metavar="FILE", help="What they want: a CSV or JSON table of gains, actions by secrets."
+        ),
+    ] = None
+    tries: Annotated[int | None, typer.Option("--tries", metavar="K", help="They guess the secret in K tries.")] = None
+    within: Annotated[
+        str | None,
+        typer.Option("--within", metavar="D", help="They guess a number, and are right within a distance of D."),
+    ] = None
+    distance: Annotated[
+        bool, typer.Option("--distance", help="They guess a number; nearer guesses are worth more.")
+    ] = False
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The options that were given."""
+        return tuple(f"--{name}" for name, value in vars(self).items() if value is not None and value is not False)
+
+    def over(self, secrets: Labels) -> "Gain":
+        """Return the gain over the secrets of a channel."""
+        from divulge.adversaries.adversary import Gain
+        from divulge.guarantees.parameters import to_number
+
+        if self.tries is not None:
+            return Gain.identity(secrets) if self.tries == 1 else Gain.tries(secrets, self.tries)
+        if self.gain is not None:
+            return _read(self.gain, secrets)
+        numbers = {x: to_number(str(x), "the secret") for x in secrets}
+
+        def gap(a: Any, b: Any) -> Any:
+            return abs(numbers[a] - numbers[b])
+
+        if self.within is not None:
+            return Gain.threshold(secrets, to_number(self.within, "--within"), gap)
+        return Gain.distance(secrets, gap)
 
 
+@dataclass(frozen=True)
+class Correlation:
+    """Something that becomes the secret by a channel, and how wrong that channel may be."""
+
+    dalenius: Annotated[
+        str | None,
+        typer.Option(
+            "--dalenius",
+            metavar="CHANNEL",
+            help="About something else, with --prior, that becomes the secret like this.",
+        ),
+    ] = None
+    off: Annotated[
+        str | None,
+        typer.Option(
+            "--off", metavar="D", help="With --dalenius: that channel may be off, in total variation of each row."
+        ),
+    ] = None
+    factor: Annotated[
+        str | None,
+        typer.Option(
+            "--factor",
+            metavar="F",
+            help="With --dalenius: each of its entries may be so many times too large or small.",
+        ),
+    ] = None
+
+
+@with_records
 def command(
     channel: ChannelArgument,
     prior: PriorOption = None,
-    outcome: OutcomeOption = None,
-    gain: GainOption = None,
-    tries: TriesOption = None,
-    within: WithinOption = None,
-    distance: DistanceOption = False,
-    case: CaseOption = "average",
-    worst_prior: WorstPriorOption = False,
-    dalenius: CorrelationOption = None,
-    off: OffOption = None,
-    factor: FactorOption = None,
+    outcome: Annotated[
+        str | None, typer.Option("--outcome", metavar="Y", help="Only the attacks at this outcome.")
+    ] = None,
+    *,
+    aim: Aim,
+    case: Annotated[
+        Literal["average", "max"], typer.Option("--case", help="Judged on average over outcomes, or at the best one.")
+    ] = "average",
+    worst_prior: Annotated[
+        bool, typer.Option("--worst-prior", help="The prior under which these gains grow most, in place of --prior.")
+    ] = False,
+    correlation: Correlation,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -73,37 +119,30 @@ def command(
     secrets, and the randomized function of the secret that the other guesses, secrets x symbols; what is exact also as
     text such as "1/3", under "exact". With --gain, --tries, --within or --distance one adversary, whose aim is known.
     """
-    from divulge.adversaries.correlated import dalenius as about
     from divulge.model.joint import Joint
 
     mechanism = read_channel(channel)
-    wanted = {"--gain": gain, "--tries": tries, "--within": within, "--distance": distance or None}
-    chosen = [name for name, value in wanted.items() if value is not None]
-    if dalenius is None and (off is not None or factor is not None):
+    if correlation.dalenius is None and (correlation.off is not None or correlation.factor is not None):
         raise DivulgeError("--off and --factor are about how wrong a channel is. Hint: --dalenius CHANNEL.")
-    if len(chosen) > 1:
-        raise DivulgeError.of("attack", "have one aim", "what was asked for", " and ".join(chosen))
-    if dalenius is not None:
-        if chosen or worst_prior:
-            raise DivulgeError.of(
-                "--dalenius", "come without an aim", "it", f"given with {(*chosen, '--worst-prior')[0]}"
-            )
-        correlation = read_channel(dalenius)
-        found = about(Joint(read_prior(_needed(prior), correlation), correlation), mechanism)
-        _show_dalenius(found, {"radius": off, "factor": factor}, as_json)
+    if len(aim.named) > 1:
+        raise DivulgeError.of("attack", "have one aim", "what was asked for", " and ".join(aim.named))
+    if correlation.dalenius is not None:
+        if aim.named or worst_prior:
+            given = (*aim.named, "--worst-prior")[0]
+            raise DivulgeError.of("--dalenius", "come without an aim", "it", f"given with {given}")
+        _show_dalenius(mechanism, prior, correlation, as_json)
         return
     if worst_prior:
-        if not chosen:
+        if not aim.named:
             raise DivulgeError.of("--worst-prior", "come with an aim", "it", "absent", "such as --tries 1.")
         if prior is not None:
             raise DivulgeError.of("--worst-prior", "come in place of --prior", "it", "given as well")
-        _show_worst_prior(mechanism, _aim(mechanism, wanted), case, unit, as_json)
+        _show_worst_prior(mechanism, aim.over(mechanism.secrets), case, unit, as_json)
         return
     joint = Joint(read_prior(_needed(prior), mechanism), mechanism)
-    if chosen:
-        _show_aim(
-            joint, _aim(mechanism, wanted), case, None if outcome is None else _label(joint, outcome), unit, as_json
-        )
+    if aim.named:
+        at = None if outcome is None else _label(joint, outcome)
+        _show_aim(joint, aim.over(mechanism.secrets), case, at, unit, as_json)
         return
     _show_worst(joint, outcome, unit, as_json)
 
@@ -137,35 +176,22 @@ def _show_worst(joint: Any, outcome: str | None, unit: Any, as_json: bool) -> No
             say(f"\n{one!r}")
 
 
-def _aim(mechanism: Any, wanted: dict[str, Any]) -> Any:
-    """Return the gain that was asked for, over the secrets of the channel."""
+def _read(path: str, secrets: Labels) -> "Gain":
+    """Return the gain of a file, over these secrets."""
     from divulge.adversaries.adversary import Gain
     from divulge.files.channels.payoffs import read_payoffs
-    from divulge.guarantees.parameters import to_number
 
-    secrets = mechanism.secrets
-    if wanted["--tries"] is not None:
-        return Gain.identity(secrets) if wanted["--tries"] == 1 else Gain.tries(secrets, wanted["--tries"])
-    if wanted["--gain"] is not None:
-        payoffs = read_payoffs(wanted["--gain"])
-        widths = {len(row) for row in payoffs.matrix}
-        if payoffs.secrets is None and widths != {len(secrets)}:
-            found = " and ".join(f"{width} wide" for width in sorted(widths))
-            raise DivulgeError.of("--gain", f"have one column for each of the {len(secrets)} secrets", "it", found)
-        missing = [] if payoffs.secrets is None else [x for x in secrets if str(x) not in map(str, payoffs.secrets)]
-        if missing or (payoffs.secrets is not None and len(payoffs.secrets) != len(secrets)):
-            found = f"{len(payoffs.secrets or ())} wide" + (f", without {missing[0]!r}" if missing else "")
-            raise DivulgeError.of("--gain", f"have one column for each of the {len(secrets)} secrets", "it", found)
-        named = None if payoffs.secrets is None else [{str(x): x for x in secrets}[str(x)] for x in payoffs.secrets]
-        return Gain(payoffs.matrix, payoffs.actions, secrets if named is None else named)
-    numbers = {x: to_number(str(x), "the secret") for x in secrets}
-
-    def gap(a: Any, b: Any) -> Any:
-        return abs(numbers[a] - numbers[b])
-
-    if wanted["--within"] is not None:
-        return Gain.threshold(secrets, to_number(wanted["--within"], "--within"), gap)
-    return Gain.distance(secrets, gap)
+    payoffs = read_payoffs(path)
+    widths = {len(row) for row in payoffs.matrix}
+    if payoffs.secrets is None and widths != {len(secrets)}:
+        found = " and ".join(f"{width} wide" for width in sorted(widths))
+        raise DivulgeError.of("--gain", f"have one column for each of the {len(secrets)} secrets", "it", found)
+    missing = [] if payoffs.secrets is None else [x for x in secrets if str(x) not in map(str, payoffs.secrets)]
+    if missing or (payoffs.secrets is not None and len(payoffs.secrets) != len(secrets)):
+        found = f"{len(payoffs.secrets or ())} wide" + (f", without {missing[0]!r}" if missing else "")
+        raise DivulgeError.of("--gain", f"have one column for each of the {len(secrets)} secrets", "it", found)
+    named = None if payoffs.secrets is None else [{str(x): x for x in secrets}[str(x)] for x in payoffs.secrets]
+    return Gain(payoffs.matrix, payoffs.actions, secrets if named is None else named)
 
 
 def _show_aim(joint: Any, gain: Any, case: Any, outcome: Any, unit: Any, as_json: bool) -> None:
@@ -207,8 +233,13 @@ def _show_worst_prior(mechanism: Any, gain: Any, case: Any, unit: Any, as_json: 
     say(repr(found))
 
 
-def _show_dalenius(found: Any, wrong: dict[str, str | None], as_json: bool) -> None:
+def _show_dalenius(mechanism: "Channel", prior: str | None, correlation: Correlation, as_json: bool) -> None:
     """Print what the release says about something that the secret is correlated with, also if the channel is wrong."""
+    from divulge.adversaries.correlated import dalenius
+    from divulge.model.joint import Joint
+
+    becomes = read_channel(str(correlation.dalenius))
+    found = dalenius(Joint(read_prior(_needed(prior), becomes), becomes), mechanism)
     told = {
         "lift": found.lift,
         "lift_of_correlation": found.lift_of_correlation,
@@ -216,9 +247,10 @@ def _show_dalenius(found: Any, wrong: dict[str, str | None], as_json: bool) -> N
         "bound": found.bound,
     }
     text = repr(found)
-    for name, size in wrong.items():
+    for name, size in {"radius": correlation.off, "factor": correlation.factor}.items():
         if size is not None:
-            lift, inverse = (found.if_wrong(side, **{name: size}) for side in ("pml", "pmc"))
+            wrong: Any = {name: size}
+            lift, inverse = (found.if_wrong(side, **wrong) for side in ("pml", "pmc"))
             told |= {f"lift_if_off_by_{name}": lift, f"inverse_lift_if_off_by_{name}": inverse}
             what = "off by" if name == "radius" else "within a factor of"
             text += (

@@ -5,14 +5,16 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import busy, emit, lower, say, upper
-from divulge.cli.correlated import as_outcome, by_label, refuse_report, worst_record, worst_text, write_report
-from divulge.cli.options import JsonOption, ReportForceOption, ReportLanguageOption, ReportOption, UnitOption
+from divulge.cli.correlated import ReportPage, as_outcome, by_label, worst_record, worst_text
+from divulge.cli.options import JsonOption, UnitOption
+from divulge.cli.records import with_records
 from divulge.errors import DivulgeError
 from divulge.files import read_channel, read_prior
 from divulge.files.formats import CHANNEL
 from divulge.units import Unit, nats_per
 
 
+@with_records
 def command(
     transition: Annotated[
         str, typer.Option("--transition", metavar="FILE", help=f"P(next state | state), square. {CHANNEL}.")
@@ -38,9 +40,8 @@ def command(
     calibrate: Annotated[
         float | None, typer.Option("--calibrate", metavar="EPSILON", help="The level of each release that keeps this.")
     ] = None,
-    report: ReportOption = None,
-    force: ReportForceOption = False,
-    language: ReportLanguageOption = None,
+    *,
+    page: ReportPage,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -52,7 +53,7 @@ def command(
     """
     from divulge.networks import Chain
 
-    refuse_report(report, force, language, secret, outputs is not None or calibrate is not None)
+    page.refuse(secret, outputs is not None or calibrate is not None)
     moves, per = read_channel(transition), nats_per(unit)
     chain = Chain(read_prior(initial, moves), moves, read_channel(release), steps=steps)
     if calibrate is not None:
@@ -68,8 +69,8 @@ def command(
         answer, text = worst_record(worst, str(secret), unit), worst_text(worst, unit)
     else:
         answer, text = _seen(chain, "0" if secret is None else secret, outputs.split(","), unit)
-    if report is not None:
-        write_report(chain, parsed(chain, str(secret)), report, force, language, unit)
+    if page.report is not None:
+        page.write(chain, parsed(chain, str(secret)), unit)
     emit(answer) if as_json else say(text)
 
 

@@ -5,14 +5,16 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import busy, emit, say, upper
-from divulge.cli.correlated import as_outcome, by_label, refuse_report, worst_record, worst_text, write_report
-from divulge.cli.options import JsonOption, ReportForceOption, ReportLanguageOption, ReportOption, UnitOption
+from divulge.cli.correlated import ReportPage, as_outcome, by_label, worst_record, worst_text
+from divulge.cli.options import JsonOption, UnitOption
+from divulge.cli.records import with_records
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.files import read_channel
 from divulge.files.formats import CHANNEL
 from divulge.units import nats_per
 
 
+@with_records
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL.bif", help="A Bayesian network in BIF.")],
     release: Annotated[
@@ -28,9 +30,8 @@ def command(
     tolerance: Annotated[
         float, typer.Option("--tolerance", help="Rows that miss 1 by no more than this are renormalized.")
     ] = 1e-9,
-    report: ReportOption = None,
-    force: ReportForceOption = False,
-    language: ReportLanguageOption = None,
+    *,
+    page: ReportPage,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -42,7 +43,7 @@ def command(
     """
     from divulge.networks import Network
 
-    refuse_report(report, force, language, secret, outputs is not None)
+    page.refuse(secret, outputs is not None)
     network = Network.from_bif(model, tolerance)
     for one in release:
         name, _, path = one.partition("=")
@@ -59,8 +60,8 @@ def command(
         answer, text = worst_record(worst, secret, unit), worst_text(worst, unit)
     else:
         answer, text = _seen(network, secret, outputs, unit)
-    if report is not None:
-        write_report(network, _secret(str(secret)), report, force, language, unit)
+    if page.report is not None:
+        page.write(network, _secret(str(secret)), unit)
     emit(answer) if as_json else say(text)
 
 

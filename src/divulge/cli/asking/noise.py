@@ -1,5 +1,6 @@
 """`divulge noise`: what noise on a number gives away about one record."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,11 +8,58 @@ import typer
 
 from divulge.cli.common import busy, draw, emit, lower, number, print_table, say, upper
 from divulge.cli.options import ForceOption, JsonOption, UnitOption
+from divulge.cli.records import with_records
 from divulge.errors import DivulgeError
 
 _KINDS = "laplace, gaussian, staircase, student-t, logistic, discrete-laplace or discrete-gaussian"
 
 
+@dataclass(frozen=True)
+class Shape:
+    """Parameters of the noise."""
+
+    scale: Annotated[
+        float | None, typer.Option("--scale", help="b of Laplace, sigma of Gaussian; for the named kinds.")
+    ] = None
+    df: Annotated[float | None, typer.Option("--df", help="Degrees of freedom of student-t (3).")] = None
+    sensitivity: Annotated[float | None, typer.Option("--sensitivity", help="Step width of staircase (1).")] = None
+    gamma: Annotated[float | None, typer.Option("--gamma", help="Share of the upper step of staircase.")] = None
+    step: Annotated[float | None, typer.Option("--step", help="Lattice step of discrete noise (1).")] = None
+
+
+@dataclass(frozen=True)
+class Mean:
+    """What the noise is added to: the mean of records."""
+
+    records: Annotated[int, typer.Option("--records", help="Release the mean of so many records.")] = 1
+    clip: Annotated[str | None, typer.Option("--clip", metavar="LOW,HIGH", help="Clip records first.")] = None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The ends that records are clipped to."""
+        if not self.clip:
+            return None
+        ends = _numbers(self.clip, "--clip")
+        if len(ends) != 2:
+            raise DivulgeError.of("--clip", "be two numbers LOW,HIGH", "it", repr(self.clip))
+        return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What is told and drawn."""
+
+    at: Annotated[str | None, typer.Option("--at", metavar="Y[,Y...]", help="Leakage of these outcomes.")] = None
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", metavar="E[,E...]", help="Probability that pml exceeds these.")
+    ] = None
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw pml(y) and pmc(y) to FILE.")] = None
+    force: ForceOption = False
+    unit: UnitOption = "nats"
+    as_json: JsonOption = False
+
+
+@with_records
 def command(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help=f'{_KINDS}; or a scipy.stats name with arguments: "gumbel_r(0, 2)".')
@@ -25,43 +73,25 @@ def command(
             "any scipy.stats name with its arguments, or TABLE:COLUMN.",
         ),
     ],
-    scale: Annotated[
-        float | None, typer.Option("--scale", help="b of Laplace, sigma of Gaussian; for the named kinds.")
-    ] = None,
-    records: Annotated[int, typer.Option("--records", help="Release the mean of so many records.")] = 1,
-    clip: Annotated[str | None, typer.Option("--clip", metavar="LOW,HIGH", help="Clip records first.")] = None,
-    df: Annotated[float | None, typer.Option("--df", help="Degrees of freedom of student-t (3).")] = None,
-    sensitivity: Annotated[float | None, typer.Option("--sensitivity", help="Step width of staircase (1).")] = None,
-    gamma: Annotated[float | None, typer.Option("--gamma", help="Share of the upper step of staircase.")] = None,
-    step: Annotated[float | None, typer.Option("--step", help="Lattice step of discrete noise (1).")] = None,
-    at: Annotated[str | None, typer.Option("--at", metavar="Y[,Y...]", help="Leakage of these outcomes.")] = None,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", metavar="E[,E...]", help="Probability that pml exceeds these.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw pml(y) and pmc(y) to FILE.")] = None,
-    force: ForceOption = False,
-    unit: UnitOption = "nats",
-    as_json: JsonOption = False,
+    shape: Shape,
+    mean: Mean,
+    results: Results,
 ) -> None:
     """Tell what noise on a number gives away about one record: pml and pmc, per outcome and at most."""
     from divulge.files.opening import refuse_taken
     from divulge.noise.mechanism import NoiseMechanism
 
-    given = {"scale": scale, "df": df, "sensitivity": sensitivity, "gamma": gamma, "step": step}
-    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    bounds = _numbers(clip, "--clip") if clip else None
-    if bounds is not None and len(bounds) != 2:
-        raise DivulgeError.of("--clip", "be two numbers LOW,HIGH", "it", repr(clip))
+    parameters = {name: value for name, value in vars(shape).items() if value is not None}
+    bounds, plot, unit = mean.bounds, results.plot, results.unit
     if plot is not None:
-        refuse_taken(plot, force)
+        refuse_taken(plot, results.force)
     distribution = _secret(secret)
-    clipped = None if bounds is None else (bounds[0], bounds[1])
     with busy("measuring the noise"):
-        mechanism = NoiseMechanism(kind, distribution, records=records, clip=clipped, **parameters)
-        found = mechanism.to_dict(_numbers(at, "--at"), _numbers(epsilon, "--epsilon"), unit)
+        mechanism = NoiseMechanism(kind, distribution, records=mean.records, clip=bounds, **parameters)
+        found = mechanism.to_dict(_numbers(results.at, "--at"), _numbers(results.epsilon, "--epsilon"), unit)
     if plot is not None:
-        draw(mechanism, plot, force=force, private=not isinstance(distribution, str), unit=unit)
-    if as_json:
+        draw(mechanism, plot, force=results.force, private=not isinstance(distribution, str), unit=unit)
+    if results.as_json:
         emit(found)
     else:
         _print(found, mechanism.ldp.exact)

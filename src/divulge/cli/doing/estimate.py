@@ -1,5 +1,6 @@
 """`divulge estimate`: from a released column back to frequencies."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,19 +8,58 @@ import typer
 
 from divulge.cli.common import emit, lower, note, print_table, say, upper, watched_rows
 from divulge.cli.options import TABLE_HELP, EngineOption, JsonOption
+from divulge.cli.records import with_records
 from divulge.errors import DivulgeError, number_of, printable
+from divulge.files import read_channel
 from divulge.files.opening import name_of
 from divulge.model.shown import percent
 
 
-def command(
-    released: Annotated[str, typer.Argument(metavar="OUT", help=f"The released table. {TABLE_HELP}")],
+@dataclass(frozen=True)
+class Origin:
+    """What a column was released by."""
+
     receipt: Annotated[
         str | None, typer.Option("--receipt", metavar="RECEIPT", help="The receipt that came with the release.")
-    ] = None,
+    ] = None
     mechanism: Annotated[
         str | None, typer.Option("--mechanism", metavar="CHANNEL", help="The mechanism, in the place of a receipt.")
-    ] = None,
+    ] = None
+
+    def of(self, table: Path) -> Any:
+        """Return the receipt, also that beside the table, or the mechanism."""
+        beside = table.parent / f"{table.stem}.receipt.json"
+        if self.receipt is not None and self.mechanism is not None:
+            raise DivulgeError("`--receipt` must be given without --mechanism: it holds one; both are given.")
+        if self.mechanism is not None:
+            return read_channel(self.mechanism)
+        if self.receipt is not None:
+            return self.receipt
+        if not beside.is_file():
+            raise DivulgeError(
+                f"`--receipt` must be given, or --mechanism; there is no {name_of(beside)} beside the table either. "
+                "Hint: the receipt is one of the files that a release writes."
+            )
+        note(f"by the receipt beside it, {name_of(beside)}")
+        return str(beside)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """How frequencies are estimated, and how surely."""
+
+    method: Annotated[str, typer.Option(help="inversion (unbiased); projection or em (biased, no intervals).")] = (
+        "inversion"
+    )
+    interval: Annotated[str, typer.Option(help="exact or bernstein (for any number of rows), or normal.")] = "exact"
+    confidence: Annotated[float, typer.Option(help="Of all intervals together.")] = 0.95
+    each: Annotated[bool, typer.Option("--each", help="Let each interval alone have the confidence.")] = False
+
+
+@with_records
+def command(
+    released: Annotated[str, typer.Argument(metavar="OUT", help=f"The released table. {TABLE_HELP}")],
+    origin: Origin,
     column: Annotated[
         list[str] | None,
         typer.Option("--column", metavar="C", help="The released column; several for how frequent combinations are."),
@@ -27,41 +67,26 @@ def command(
     by: Annotated[
         str | None, typer.Option("--by", metavar="C", help="A public column: one estimate for each of its values.")
     ] = None,
-    method: Annotated[
-        str, typer.Option(help="inversion (unbiased); projection or em (biased, no intervals).")
-    ] = "inversion",
-    interval: Annotated[str, typer.Option(help="exact or bernstein (for any number of rows), or normal.")] = "exact",
-    confidence: Annotated[float, typer.Option(help="Of all intervals together.")] = 0.95,
+    *,
+    intervals: Intervals,
     engine: EngineOption = "local",
     values: Annotated[
         str | None,
         typer.Option("--values", metavar="FILE", help="Of reports: the candidates, one a line, or a JSON list."),
     ] = None,
     top: Annotated[int | None, typer.Option("--top", metavar="N", help="Of reports: the N most frequent.")] = None,
-    each: Annotated[bool, typer.Option("--each", help="Let each interval alone have the confidence.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate how frequent the original values were in a released column, with confidence intervals."""
-    import divulge as dv
+    from divulge.releasing.estimating.estimate import estimate_frequencies
 
-    table = Path(released)
-    beside = table.parent / f"{table.stem}.receipt.json"
-    if receipt is None and mechanism is None and beside.is_file():
-        receipt = str(beside)
-        note(f"by the receipt beside it, {name_of(beside)}")
-    if receipt is None and mechanism is None:
-        raise DivulgeError(
-            f"`--receipt` must be given, or --mechanism; there is no {name_of(beside)} beside the table either. Hint: "
-            "the receipt is one of the files that a release writes."
-        )
-    if receipt is not None and mechanism is not None:
-        raise DivulgeError("`--receipt` must be given without --mechanism: it holds one; both are given.")
-    known: Any = receipt if mechanism is None else dv.read_channel(mechanism)
+    known = origin.of(Path(released))
     columns = None if not column else column[0] if len(column) == 1 else tuple(column)
     with watched_rows() as progress:
-        found = dv.estimate_frequencies(
-            released, known, column=columns, by=by, method=method, confidence=confidence, simultaneous=not each,
-            interval=interval, engine=engine, values=values, top=top, progress=progress,
+        found = estimate_frequencies(
+            released, known, column=columns, by=by, method=intervals.method, confidence=intervals.confidence,
+            simultaneous=not intervals.each, interval=intervals.interval, engine=engine, values=values, top=top,
+            progress=progress,
         )  # fmt: skip
     parts = [found] if by is None else list(found.values())
     told = [part.to_dict() for part in parts]

@@ -2,10 +2,12 @@
 
 import os
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +15,10 @@ from divulge.cli.common import WIDTH, emit, note, print_table, say, upper
 from divulge.cli.options import JsonOption, UnitOption
 from divulge.errors import number_of, printable
 from divulge.files.opening import name_of
-from divulge.units import levels_in, nats_per
+from divulge.units import Unit, levels_in, nats_per
+
+if TYPE_CHECKING:
+    from divulge.releasing.records.ledger import Budget, Entry, Ledger
 
 LedgerOption = Annotated[
     str | None,
@@ -58,85 +63,115 @@ def show(
     Tables of the same people count together, whatever their names: they are known by what is in them. A release that
     is `open` was under way when its process ended: it counts as spent.
     """
-    from divulge.releasing.records.aggregate import Aggregate
-
     book = _book(ledger)
-    entries = book.entries(_named(source), column or ())
-    groups = dict.fromkeys((entry.source, entry.columns) for entry in entries)
-    groups |= dict.fromkeys((e.source, ()) for e in entries if any(isinstance(m, Aggregate) for m in e.mechanisms))
-    totals: list[dict[str, Any]] = [
-        {"source": origin, "columns": list(columns), "spent": levels_in(book.spent(origin, columns), unit)}
-        for origin, columns in groups
-    ]
-    kept = {name: book.budgets(name) for name in dict.fromkeys([*(e.source for e in entries), *filter(None, [source])])}
+    found = _Found.of(book, book.entries(_named(source), column or ()), source, unit)
     if as_json:
+        emit(found.record())
+    else:
+        found.print()
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Releases on record, what they add up to, and the budgets of their tables."""
+
+    entries: Sequence["Entry"]
+    totals: list[dict[str, Any]]
+    kept: dict[str, list["Budget"]]
+    unit: Unit
+
+    @classmethod
+    def of(cls, book: "Ledger", entries: Sequence["Entry"], source: str | None, unit: Unit) -> "_Found":
+        """Return what a ledger holds of these releases, and of a table."""
+        from divulge.releasing.records.aggregate import Aggregate
+
+        groups = dict.fromkeys((entry.source, entry.columns) for entry in entries)
+        groups |= dict.fromkeys((e.source, ()) for e in entries if any(isinstance(m, Aggregate) for m in e.mechanisms))
+        totals: list[dict[str, Any]] = [
+            {"source": origin, "columns": list(columns), "spent": levels_in(book.spent(origin, columns), unit)}
+            for origin, columns in groups
+        ]
+        names = dict.fromkeys([*(e.source for e in entries), *filter(None, [source])])
+        return cls(entries, totals, {name: book.budgets(name) for name in names}, unit)
+
+    def record(self) -> dict[str, Any]:
+        """Return all of it as one JSON object."""
         releases = [
             {"source": e.source, "columns": list(e.columns), "state": e.state, "created": e.created, "rows": e.rows,
-             "output": e.output, "guarantees": [levels_in(m.for_a_person, unit) for m in e.mechanisms],
+             "output": e.output, "guarantees": [levels_in(m.for_a_person, self.unit) for m in e.mechanisms],
              "untouched": None if e.untouched is None else list(e.untouched), "because": e.because,
              **({"groups": groups} if (groups := _groups(e)) else {}),
              **({"account": account} if (account := _account(e)) else {})}
-            for e in entries
+            for e in self.entries
         ]  # fmt: skip
         budgets = [
             {"source": name, "columns": list(one.columns), "budget": str(one.budget), "created": one.created,
              "aside": one.aside}
-            for name, several in kept.items()
+            for name, several in self.kept.items()
             for one in several
         ]  # fmt: skip
-        emit({"unit": unit, "releases": releases, "spent": totals, "budgets": budgets})
-        return
-    short = _short(dict.fromkeys(e.source for e in entries))
-    print_table(
-        "Releases",
-        ["day", "table", "columns", "output", "rows", f"ldp [{unit}]"],
-        [
-            [e.created[:10], short[e.source], _shown(e.columns),
-             _shown(e.output or "") + (" (open)" if e.state == "open" else ""), f"{e.rows:,}",
-             f"on {_account(e)}" if _account(e)
-             else upper(sum(m.for_a_person["ldp"] for m in e.mechanisms) / nats_per(unit))]
-            for e in entries
-        ],
-        left=range(4), width=WIDTH,
-    )  # fmt: skip
-    approximate = any("adp" in t["spent"] for t in totals)
-    print_table(
-        f"Spent together, in {unit}",
-        ["table", "columns", "ldp", "pml", "pmc", *["adp"] * approximate],
-        [
-            [
-                short[t["source"]],
-                _shown(t["columns"]) or "(a record)",
-                *map(_level, map(t["spent"].get, ("ldp", "pml", "pmc"))),
-                *[_approximate(t["spent"])] * approximate,
+        return {"unit": self.unit, "releases": releases, "spent": self.totals, "budgets": budgets}
+
+    def print(self) -> None:
+        """Print a table of each kind that there is."""
+        short = _short(dict.fromkeys(e.source for e in self.entries))
+        self._print_releases(short)
+        self._print_spent(short)
+        self._print_groups(short)
+        if any(e.untouched for e in self.entries):
+            rows = [[short[e.source], _shown(e.untouched), _shown(e.output or "")] for e in self.entries if e.untouched]
+            print_table("Went out as they are", ["table", "columns", "output"], rows, left=range(3), width=WIDTH)
+        if any(self.kept.values()):
+            rows = [
+                [short.get(name, name), _shown(one.columns) or "(a record)", f"{one} (nats)", one.created[:10]]
+                for name, several in self.kept.items()
+                for one in several
             ]
-            for t in totals
-        ],
-        left=range(2),
-        width=WIDTH,
-    )
-    if any(map(_groups, entries)):
+            print_table("Budgets", ["table", "columns", "kept", "since"], rows, left=range(4), width=WIDTH)
+        for e in self.entries:
+            if e.because and e.source not in e.because:
+                say(
+                    fill(f"{short[e.source]}, {e.created[:10]}: {printable(e.because)}.", WIDTH, subsequent_indent="  ")
+                )
+
+    def _print_releases(self, short: dict[str, str]) -> None:
+        print_table(
+            "Releases",
+            ["day", "table", "columns", "output", "rows", f"ldp [{self.unit}]"],
+            [
+                [e.created[:10], short[e.source], _shown(e.columns),
+                 _shown(e.output or "") + (" (open)" if e.state == "open" else ""), f"{e.rows:,}",
+                 f"on {_account(e)}" if _account(e)
+                 else upper(sum(m.for_a_person["ldp"] for m in e.mechanisms) / nats_per(self.unit))]
+                for e in self.entries
+            ],
+            left=range(4), width=WIDTH,
+        )  # fmt: skip
+
+    def _print_spent(self, short: dict[str, str]) -> None:
+        approximate = any("adp" in t["spent"] for t in self.totals)
+        print_table(
+            f"Spent together, in {self.unit}",
+            ["table", "columns", "ldp", "pml", "pmc", *["adp"] * approximate],
+            [
+                [short[t["source"]], _shown(t["columns"]) or "(a record)",
+                 *map(_level, map(t["spent"].get, ("ldp", "pml", "pmc"))),
+                 *[_approximate(t["spent"])] * approximate]
+                for t in self.totals
+            ],
+            left=range(2), width=WIDTH,
+        )  # fmt: skip
+
+    def _print_groups(self, short: dict[str, str]) -> None:
         rows = [
             [short[e.source], _shown(groups["known"]), _shown(groups["guarantees"]), f"{groups['k']:,}",
              "-" if groups["lift"] is None else upper(Fraction(groups["lift"])), _shown(e.output or "")]
-            for e in entries if (groups := _groups(e))
+            for e in self.entries if (groups := _groups(e))
         ]  # fmt: skip
-        header = ["table", "who knows", "kept", "k", "lift", "output"]
-        print_table("Tables of groups, which no ldp bounds", header, rows, left=(0, 1, 2, 5), width=WIDTH)
-        say(fill(_OF_GROUPS, WIDTH))
-    if any(e.untouched for e in entries):
-        rows = [[short[e.source], _shown(e.untouched), _shown(e.output or "")] for e in entries if e.untouched]
-        print_table("Went out as they are", ["table", "columns", "output"], rows, left=range(3), width=WIDTH)
-    if any(kept.values()):
-        rows = [
-            [short.get(name, name), _shown(one.columns) or "(a record)", f"{one} (nats)", one.created[:10]]
-            for name, several in kept.items()
-            for one in several
-        ]
-        print_table("Budgets", ["table", "columns", "kept", "since"], rows, left=range(4), width=WIDTH)
-    for e in entries:
-        if e.because and e.source not in e.because:
-            say(fill(f"{short[e.source]}, {e.created[:10]}: {printable(e.because)}.", WIDTH, subsequent_indent="  "))
+        if rows:
+            header = ["table", "who knows", "kept", "k", "lift", "output"]
+            print_table("Tables of groups, which no ldp bounds", header, rows, left=(0, 1, 2, 5), width=WIDTH)
+            say(fill(_OF_GROUPS, WIDTH))
 
 
 _OF_GROUPS = (

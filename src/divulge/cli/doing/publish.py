@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,15 +16,17 @@ from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
 from divulge.cli.names import names_between_commas
 from divulge.cli.options import JsonOption
+from divulge.cli.records import with_records
 from divulge.errors import DivulgeError, number_of
 from divulge.model.shown import promised, reached
 
 Several = list[str] | None
 
 
-@with_fields("publish", without=("statistics",))
-def command(
-    typed: dict[str, Any],
+@dataclass(frozen=True)
+class Statistics:
+    """What is published of which columns."""
+
     count: Annotated[
         Several,
         typer.Option(
@@ -31,22 +34,49 @@ def command(
             metavar="C,C",
             help="Rows by columns; may be repeated, as the others. A name with a comma stands in quotation marks.",
         ),
-    ] = None,
+    ] = None
     count_people: Annotated[
         Several, typer.Option("--count-people", metavar="C,C", help="People by columns, each once; with --person.")
-    ] = None,
-    sums: Annotated[Several, typer.Option("--sum", metavar="C:LOW:HIGH[:STEP]", help="The sum of a column.")] = None,
-    mean: Annotated[Several, typer.Option("--mean", metavar="C:LOW:HIGH[:STEP]", help="The mean of a column.")] = None,
-    variance: Annotated[Several, typer.Option("--variance", metavar="C:LOW:HIGH[:STEP]", help="Its variance.")] = None,
+    ] = None
+    sums: Annotated[Several, typer.Option("--sum", metavar="C:LOW:HIGH[:STEP]", help="The sum of a column.")] = None
+    mean: Annotated[Several, typer.Option("--mean", metavar="C:LOW:HIGH[:STEP]", help="The mean of a column.")] = None
+    variance: Annotated[Several, typer.Option("--variance", metavar="C:LOW:HIGH[:STEP]", help="Its variance.")] = None
     quantiles: Annotated[
         Several, typer.Option("--quantiles", metavar="C:LOW:HIGH:P,P[:STEP]", help="Values below which shares lie.")
-    ] = None,
+    ] = None
     proportion: Annotated[
         Several, typer.Option("--proportion", metavar="C:VALUE", help="The share of rows with a value.")
-    ] = None,
+    ] = None
     by: Annotated[
         str, typer.Option("--by", metavar="C,C", help="Columns that group sums, means, variances, quantiles, shares.")
-    ] = "",
+    ] = ""
+
+    def parsed(self, table: str, decimal: str | None) -> list[Any]:
+        """Return the statistics of a table."""
+        from divulge.publishing.statistics import Count, People, Proportion, parse_numeric
+
+        groups = names_between_commas(self.by, "--by")
+        found: list[Any] = [Count(*names_between_commas(names, "--count")) for names in self.count or []]
+        found += [People(*names_between_commas(names, "--count-people")) for names in self.count_people or []]
+        numeric = {"sum": self.sums, "mean": self.mean, "variance": self.variance, "quantiles": self.quantiles}
+        for kind, texts in numeric.items():
+            found += [parse_numeric(kind, text, groups, decimal) for text in texts or []]
+        for text in self.proportion or []:
+            column, value = _column_and_value(text, table)
+            found.append(Proportion(column, value, groups))
+        if not found:
+            raise DivulgeError(
+                "one of --count, --count-people, --sum, --mean, --variance, --quantiles, --proportion must be given; "
+                "none is."
+            )
+        return found
+
+
+@with_fields("publish", without=("statistics",))
+@with_records
+def command(
+    typed: dict[str, Any],
+    statistics: Statistics,
     against: Annotated[
         str | None,
         typer.Option(
@@ -66,25 +96,11 @@ def command(
     With --against a neighboring table nothing is published: what `divulge audit --secret table --released outcome`
     needs to test the claim is written, which runs on either table show; these rows are not for the public.
     """
-    import divulge as dv
-    from divulge.publishing.statistics import parse_numeric
     from divulge.releasing.request import Request
 
     if against is None:
         typed["ledger"] = None if no_ledger else default_ledger(typed.get("ledger"))
-    groups = names_between_commas(by, "--by")
-    asked: list[Any] = [dv.Count(*names_between_commas(names, "--count")) for names in count or []]
-    asked += [dv.People(*names_between_commas(names, "--count-people")) for names in count_people or []]
-    for kind, texts in (("sum", sums), ("mean", mean), ("variance", variance), ("quantiles", quantiles)):
-        asked += [parse_numeric(kind, text, groups, typed.get("decimal")) for text in texts or []]
-    for text in proportion or []:
-        column, value = _column_and_value(text, typed["source"])
-        asked.append(dv.Proportion(column, value, groups))
-    if not asked:
-        raise DivulgeError(
-            "one of --count, --count-people, --sum, --mean, --variance, --quantiles, --proportion must be given; "
-            "none is."
-        )
+    asked = statistics.parsed(typed["source"], typed.get("decimal"))
     typed["split"] = _split(typed["split"])
     request: Any = Request.of("publish", statistics=asked, **typed)
     saved = save(request, save_request, request.force)
