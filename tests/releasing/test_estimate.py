@@ -13,6 +13,7 @@ import pytest
 from support import few, random_channel
 
 import divulge as dv
+from divulge.measures.numeric.inverses import inverse_of
 from divulge.model.labels import text_of
 from divulge.releasing.estimating.estimate import METHODS, estimate_frequencies, rank, right_inverse
 
@@ -356,3 +357,19 @@ def test_infinite_numbers_are_no_labels(tmp_path: Path) -> None:
     with pytest.raises(dv.DivulgeError, match="must hold finite numbers in column 'c'"):
         dv.release(pa.table({"c": [math.inf, 1.0, 2.0]}), tmp_path / "out.csv", column="c", guarantee="ldp=9")
     assert not list(tmp_path.iterdir())
+
+
+def test_an_inverse_is_that_of_lapack_to_the_digit_and_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[np.ndarray]()
+    lapack = np.linalg.inv
+    monkeypatch.setattr(np.linalg, "inv", lambda matrix: asked.append(matrix) or lapack(matrix))
+    weights = np.random.default_rng(11).integers(1, 2**40, (90, 90))
+    weights[np.diag_indices(90)] += 2**53 - weights.sum(axis=1)
+    matrix = weights / 2.0**53
+    assert rank(weights.astype(float)) == rank(matrix) == 90
+    for found in (inverse_of(matrix), inverse_of(weights.astype(float)) * 2.0**53, right_inverse(dv.Channel(matrix))):
+        assert (found == lapack(matrix)).all()
+        found[:] = 0  # whose own it is
+    assert len(asked) == 1
+    with pytest.raises(np.linalg.LinAlgError):
+        inverse_of(np.zeros((2, 2)))

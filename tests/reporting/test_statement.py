@@ -18,6 +18,7 @@ import divulge as dv
 from divulge.guarantees.catalog import KINDS
 from divulge.guarantees.kinds.tables import TABLES
 from divulge.releasing.planning import naming
+from divulge.reporting.statements import codebook
 from divulge.reporting.statements.facts import Facts
 from divulge.reporting.statements.promised import promised, times
 from divulge.reporting.statements.sentences import SENTENCES
@@ -320,3 +321,15 @@ def test_the_loss_of_a_coarse_table_is_said_in_every_language(loss: str, tmp_pat
     assert title in said["en"]
     assert title not in said["de"]
     assert Voice("de").known(title) in said["de"]
+
+
+def test_the_codebook_writes_a_matrix_as_json_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most in (1 << 14, 2):
+        monkeypatch.setattr(codebook, "_MOST_NUMBERS", most)
+        rows = np.random.default_rng(2).dirichlet(np.ones(5), 4)
+        rows[0] = [0.0, 1.0, 1e-300, 0.1, 0.1]
+        assert codebook._matrix(rows.tolist()) == json.dumps(rows.tolist())
+    done = dv.release({"a": ["x", "y"], "b": ["1", "2"]}, column=["a", "b"], guarantee="ldp=1", values={"a": ["x", "y"],
+                      "b": ["1", "2"]})  # fmt: skip
+    found = codebook.as_data(done, Voice("en"))
+    assert json.loads(codebook.as_json(done)) == json.loads(json.dumps(found))

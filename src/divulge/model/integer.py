@@ -19,6 +19,9 @@ from divulge.model.shown import Table, Tabled, size_text
 MOST_BITS = 62
 """A row of sum 2^bits, and twice it, is held by int64, which ends at 2^63 - 1."""
 
+_HALF = 31
+"""Bits of the lower half of a weight: sums of four billion halves are held by int64."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntegerChannel(Tabled, Record):
@@ -48,7 +51,9 @@ class IntegerChannel(Tabled, Record):
     def __post_init__(self) -> None:
         super().__post_init__()
         whole = self.weights.dtype == np.int64 and self.weights.ndim == 2 and bool((self.weights >= 0).all())
-        sums = [sum(row) for row in self.weights.tolist()] if whole else []
+        halves = (self.weights >> _HALF, self.weights & ((1 << _HALF) - 1)) if whole else ()  # whose sums have int64
+        high, low = (half.sum(axis=1).tolist() for half in halves) if whole else ([], [])
+        sums = [(above << _HALF) + below for above, below in zip(high, low, strict=True)]
         if not (whole and 1 <= self.bits <= MOST_BITS and all(total == 1 << self.bits for total in sums)):
             raise DivulgeError.of("weights", "be whole numbers at least 0 in rows of sum 2^bits", "a row", "otherwise")
         if self.weights.shape != (len(self.secrets), len(self.outcomes)):

@@ -17,7 +17,10 @@ from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.cli.main import app
+from divulge.designing.naming import patterns
 from divulge.designing.naming.estimation import ESTIMATION
+from divulge.designing.naming.patterns import _inverse_squares, circulant_set
+from divulge.designing.rounding import Checker
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 
@@ -285,3 +288,29 @@ def test_values_that_share_a_probability_bound_the_variance_as_all_of_them_do() 
         beside = np.eye(5) - np.outer(u, u)
         eigenvalues = np.linalg.eigvalsh(beside @ np.diag(prior) @ beside)[1:]
         assert ESTIMATION["estimation"].bound(prior, 0.3) == pytest.approx(np.sqrt(eigenvalues).sum() ** 2 / 0.3)
+
+
+def test_swaps_are_those_of_sides_that_are_looked_up_anew() -> None:
+    for size, many in ((12, 3), (40, 11), (7, 6)):
+        random, column = np.random.default_rng(0), np.zeros(size, dtype=bool)
+        column[0] = True
+        column[1 + random.permutation(size - 1)[: many - 1]] = True
+        best = _inverse_squares(column)
+        for _ in range(patterns._SWAPS):
+            sides = [np.flatnonzero(column[1:] == inside) for inside in (True, False)]
+            swapped = [1 + int(side[random.integers(len(side))]) for side in sides]
+            column[swapped] ^= True
+            if (value := _inverse_squares(column)) < best:
+                best = value
+            else:
+                column[swapped] ^= True
+        assert (circulant_set.__wrapped__(size, many) == column).all()
+
+
+def test_a_rounding_that_has_room_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    decided = list[bool]()
+    keeps = Checker.keeps_all
+    monkeypatch.setattr(Checker, "keeps_all", lambda self, found: decided.append(keeps(self, found)) or decided[-1])
+    made = dv.design(dv.Prior.uniform(9), "ldp=1", utility="estimation", outcomes="values")
+    assert decided == [True]
+    assert_true_names(made)

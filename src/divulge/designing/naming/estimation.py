@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.measures.numeric.inverses import inverse_of
 from divulge.measures.robust import PriorSet
 from divulge.model.record import Record
 
@@ -104,7 +105,7 @@ def second_moments(q: np.ndarray, channel: np.ndarray) -> np.ndarray:
     seen = q > 0
     left = channel if m == n else channel[:, seen] / q[seen]
     try:
-        inverse = np.linalg.inv(left if m == n else left @ channel[:, seen].T)
+        inverse = inverse_of(left if m == n else left @ channel[:, seen].T)
     except np.linalg.LinAlgError:
         return np.full(n, math.inf)
     if m != n:

@@ -3,6 +3,7 @@
 import functools
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,7 +37,8 @@ class Rounder:
     def __call__(self, channel: np.ndarray) -> np.ndarray:
         """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism.
 
-        What keeps convex limits at one share of `start` keeps them at every larger one, so that the least is bisected.
+        What keeps convex limits at one share of `start` keeps them at every larger one: where the first does not, the
+        least is bisected.
         """
         start = self.naming.start
         for one in (np.maximum(channel, 0.0), start):
@@ -47,13 +49,17 @@ class Rounder:
                 mixed = (1 - share) * one + share * start
                 return _largest_remainders((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
 
-            step = bisect_left(range(_SHARES), True, key=lambda step, at=at: self._keeps(at(step)))
+            keeps = functools.partial(self._keeps_at, at)
+            step = 0 if keeps(0) else 1 + bisect_left(range(1, _SHARES), True, key=keeps)
             if step < _SHARES:
                 return at(step)
         raise DivulgeError.of(
             "guarantee", "leave something to say where outcomes bear the names of values", "it",
             "one that leaves less than the grid of integers shows", "give a larger epsilon, or more `bits`.",
         )  # fmt: skip
+
+    def _keeps_at(self, at: Callable[[int], np.ndarray], step: int) -> bool:
+        return self._keeps(at(step))
 
     def _keeps(self, integers: np.ndarray) -> bool:
         return (

@@ -7,6 +7,7 @@ spectrum come close; what counts is the sum of 1 / |eigenvalue|^2.
 
 import functools
 import math
+from bisect import insort
 
 import numpy as np
 
@@ -26,13 +27,16 @@ def circulant_set(size: int, many: int) -> np.ndarray:
     column[0] = True
     column[1 + random.permutation(size - 1)[: many - 1]] = True
     best = _inverse_squares(column)
+    sides = [(1 + np.flatnonzero(column[1:] == inside)).tolist() for inside in (True, False)]  # in order, as they stay
     for _ in range(_SWAPS if 1 < many < size else 0):
-        sides = [np.flatnonzero(column[1:] == inside) for inside in (True, False)]
-        swapped = [1 + int(side[random.integers(len(side))]) for side in sides]
+        swapped = [side[random.integers(len(side))] for side in sides]
         column[swapped] ^= True
         value = _inverse_squares(column)
         if value < best:
             best = value
+            for side, gone, come in zip(sides, swapped, reversed(swapped), strict=True):
+                side.remove(gone)
+                insort(side, come)
         else:
             column[swapped] ^= True
     column.flags.writeable = False  # it is kept

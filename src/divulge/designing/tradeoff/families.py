@@ -315,7 +315,7 @@ def _turn(member: Member, task: _Task, margin: float) -> tuple[float, float]:
 
     low, high, last = 0.0, 1.0, 0.0
     below, above = excess(low), excess(high)
-    while -_DECIDED > above and high < _HIGHEST:
+    while above < -_DECIDED and high < _HIGHEST:
         low, below, high = high, above, min(2 * high, _HIGHEST)
         above = excess(high)
     if not below < -_DECIDED < _DECIDED < above:

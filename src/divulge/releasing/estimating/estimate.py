@@ -16,6 +16,7 @@ from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.files.tables.source import TableLike
 from divulge.late import late
+from divulge.measures.numeric.inverses import inverse_of
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
@@ -348,7 +349,7 @@ def right_inverse(channel: Channel) -> np.ndarray:
             return exact.as_floats(exact.to_fractions(exact.fmpq_mat(channel.matrix).inv()))
         except ZeroDivisionError:
             raise _lost(channel, floats) from None
-    return np.linalg.inv(floats) if floats.shape[0] == floats.shape[1] else np.linalg.pinv(floats)
+    return inverse_of(floats) if floats.shape[0] == floats.shape[1] else np.linalg.pinv(floats)
 
 
 def rank(matrix: np.ndarray) -> int:
@@ -383,8 +384,7 @@ def _rank(matrix: np.ndarray) -> int:
     limit = max(matrix.shape) * np.finfo(float).eps
     if matrix.shape[0] == matrix.shape[1]:
         with contextlib.suppress(np.linalg.LinAlgError):
-            inverse = np.linalg.inv(matrix)
-            if np.linalg.norm(matrix) * np.linalg.norm(inverse) * limit < _WELL_CONDITIONED:
+            if np.linalg.norm(matrix) * np.linalg.norm(inverse_of(matrix)) * limit < _WELL_CONDITIONED:
                 return len(matrix)
     values = np.linalg.svd(matrix, compute_uv=False)
     return int((values > values[0] * limit).sum())

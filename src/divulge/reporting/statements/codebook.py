@@ -4,6 +4,7 @@ import json
 from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ MOST_TABLED = 12
 MOST_NAMED = 12
 """So many labels are listed; how many more there are is said."""
 
+_MOST_NUMBERS = 1 << 14
+"""So many numbers of a matrix are remembered as text, two megabytes: a design has few, noise has as many as entries."""
+
 MOST_VALUES = 60
 """So many values of a coarsened column are listed in the readable codebook; the other one has all."""
 
@@ -51,25 +55,45 @@ def described(mechanism: Mechanism) -> list[dict[str, Any]]:
     matrix, weights = channel.weights / 2.0**channel.bits, channel.weights
     prior = mechanism.assumed.prior if mechanism.assumed.public else None
     shares = (Prior.uniform(list(channel.secrets)) if prior is None else prior).floats
-    up, found = raised(matrix, shares), list[dict[str, Any]]()
+    up, found, texts = raised(matrix, shares), list[dict[str, Any]](), list(map(str_of, channel.secrets))
     for j, outcome in enumerate(channel.outcomes):
         column = weights[:, j]
-        found.append({
-            "outcome": str_of(outcome),
-            "raises": _names(channel.secrets, up[:, j]),
-            "raises_most": _names(channel.secrets, column == column.max()),
-            "rules_out": _names(channel.secrets, column == 0),
-        })  # fmt: skip
+        chosen = {"raises": up[:, j], "raises_most": column == column.max(), "rules_out": column == 0}
+        named = {name: [texts[x] for x in np.flatnonzero(ones).tolist()] for name, ones in chosen.items()}
+        found.append({"outcome": str_of(outcome), **named})
     return found
-
-
-def _names(labels: Any, chosen: np.ndarray) -> list[str]:
-    return [str_of(x) for x, is_in in zip(labels, chosen.tolist(), strict=True) if is_in]
 
 
 def as_json(receipt: Receipt, language: str = "en") -> bytes:
     """Return the codebook as a JSON file."""
-    return _file(as_data(receipt, Voice(language)))
+    found = as_data(receipt, Voice(language))
+    channels = [one["channel"] for one in found["columns"] if "matrix" in one.get("channel", {})]
+    places = [token_hex(16) for _ in channels]  # where the matrices will stand, whose numbers are few and slow to write
+    texts = [_matrix(channel["matrix"]).encode() for channel in channels]
+    for channel, place in zip(channels, places, strict=True):
+        channel["matrix"] = place
+    written = _file(found)
+    for place, text in zip(places, texts, strict=True):
+        written = written.replace(f'"{place}"'.encode(), text, 1)
+    return written
+
+
+class _Numbers(dict[float, str]):
+    """Number -> its JSON, made when it is first asked for."""
+
+    def __missing__(self, number: float) -> str:
+        text = self[number] = json.dumps(number)
+        return text
+
+
+def _matrix(rows: list[list[float]]) -> str:
+    """Return the JSON of a matrix of numbers that are at least 0."""
+    numbers, lines = _Numbers(), list[str]()
+    for row in rows:
+        lines.append(f"[{', '.join(map(numbers.__getitem__, row))}]")
+        if len(numbers) > _MOST_NUMBERS:
+            numbers.clear()
+    return f"[{', '.join(lines)}]"
 
 
 def _file(found: Mapping[str, Any]) -> bytes:
