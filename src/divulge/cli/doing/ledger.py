@@ -64,7 +64,7 @@ def show(
     is `open` was under way when its process ended: it counts as spent.
     """
     book = _book(ledger)
-    found = _Found.of(book, book.entries(_named(source), column or ()), source, unit)
+    found = _OnRecord.of(book, book.entries(_named(source), column or ()), source, unit)
     if as_json:
         emit(found.record())
     else:
@@ -72,7 +72,7 @@ def show(
 
 
 @dataclass(frozen=True)
-class _Found:
+class _OnRecord:
     """Releases on record, what they add up to, and the budgets of their tables."""
 
     entries: Sequence["Entry"]
@@ -81,7 +81,7 @@ class _Found:
     unit: Unit
 
     @classmethod
-    def of(cls, book: "Ledger", entries: Sequence["Entry"], source: str | None, unit: Unit) -> "_Found":
+    def of(cls, book: "Ledger", entries: Sequence["Entry"], source: str | None, unit: Unit) -> "_OnRecord":
         """Return what a ledger holds of these releases, and of a table."""
         from divulge.releasing.records.aggregate import Aggregate
 
