@@ -16,9 +16,10 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
+import divulge as dv
 from divulge import __main__ as command
 from divulge import stopping
 
@@ -37,11 +38,25 @@ def started(
 
     Streams whose numbers are in `closed` are closed.
     """
+    _load()
     surroundings = dict(os.environ if env is None else env)
     become = partial(_become, line, closed, encoding, surroundings)
     with warnings.catch_warnings():  # newer Pythons warn where a library has threads, which hold nothing of ours
         warnings.simplefilter("ignore", DeprecationWarning)
         return subprocess.Popen([sys.executable], preexec_fn=become, **options)
+
+
+@cache
+def _load() -> None:
+    """Load here what a release loads, which takes five times as long as it does and which each copy would load anew."""
+    import pyarrow as pa
+
+    coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["no", "yes"], ["no", "yes"])
+    with tempfile.TemporaryDirectory() as folder:
+        dv.release(
+            pa.table({"answer": ["no", "yes"]}), f"{folder}/out.csv", column="answer", mechanism=coin, per_row=True,
+            ledger=f"{folder}/ledger.sqlite", source_name="nobody",
+        )  # fmt: skip
 
 
 def run(

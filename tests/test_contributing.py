@@ -320,8 +320,8 @@ def test_every_section_is_walked() -> None:
 
 
 def copied(folder: Path) -> Path:
-    """Return a copy of what the tests read."""
-    left = shutil.ignore_patterns("__pycache__", ".*", "site", "*.nbi", "*.nbc")
+    """Return a copy of what the tests read, with what was compiled of it, which is read where a file is as it was."""
+    left = shutil.ignore_patterns(".*", "site", "*.nbi", "*.nbc")
     shutil.copytree(ROOT, folder, ignore=left)
     return folder
 

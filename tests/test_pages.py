@@ -5,6 +5,7 @@ import inspect
 import json
 import re
 import sys
+from collections.abc import Callable
 from itertools import chain, repeat
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -30,6 +31,12 @@ def hook(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _functions(page: str) -> list[Callable[[], Any]]:
+    """Return what makes the pictures of a page."""
+    made = hook(page).PICTURES
+    return list(made.values() if isinstance(made, dict) else made)
 
 
 def test_every_command_stands_in_the_readme() -> None:
@@ -83,6 +90,23 @@ def test_every_picture_has_a_place_and_every_place_its_picture() -> None:
     text = made.on_page_markdown("before <!-- plane --> after")
     assert text.startswith("before ![The plane of bounds")
     assert text.endswith(") after")
+
+
+LONG = ("frontier", "protocols", "closeness", "promises")
+"""Pictures that take most of the time in which all are made."""
+MADE = [(name, picture.__name__) for name in ("_pictures", "_gallery") for picture in _functions(name)]
+
+
+@pytest.mark.parametrize(
+    ("page", "name"), [pytest.param(*one, marks=pytest.mark.long if one[1] in LONG else ()) for one in MADE]
+)
+def test_a_picture_is_made(page: str, name: str) -> None:
+    """All its lines run; that what was made is drawn is seen on some (`test_the_gallery_shows_what_it_ran`)."""
+    mpl.use("Agg")
+    (picture,) = (one for one in _functions(page) if one.__name__ == name)
+    found = picture()
+    axes = found if hasattr(found, "figure") else next(iter(found))
+    assert axes.has_data() or axes.texts
 
 
 KNOWN_BY_HEART = ("index.md", "cheat-sheet.md", "peers.md", "data.md", "gallery.md")

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
-from divulge.reporting.blocks import Cards, Folded, Items, Picture, Rows, Shade, Words
+from divulge.reporting.blocks import Cards, Folded, Items, Picture, Rows, Section, Shade, Words
 from divulge.reporting.reports.content import contents
 from divulge.reporting.reports.promises import sources
 from divulge.reporting.reports.report import Report
@@ -28,8 +29,22 @@ def _receipt(folder: Path, **options: Any) -> dv.Receipt:
                       per_row=True, **options)  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Told:
+    """A report, its sections, and all that they say."""
+
+    report: Report
+    sections: tuple[Section, ...]
+    texts: list[str]
+
+
+def of(report: Report) -> Told:
+    sections = contents(report)
+    return Told(report, sections, [text for one in sections for text in (one.title, *texts(one.blocks))])
+
+
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Report, Report]]:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Told, Told]]:
     """The same reports in English and German."""
     folder = tmp_path_factory.mktemp("reports")
     noisy = _receipt(folder, guarantee="ldp=1", prior="noisy=0.3")
@@ -44,14 +59,14 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Report,
         "a network": (dv.networks.family().release("child"), {"secret": "mother", "unit": "bits"}),
         "nothing": ((["1/2", "1/2"], [["1", "0"], ["1", "0"]]), {"guarantees": ["zcdp=20"]}),
     }
-    found: dict[str, tuple[Report, Report]] = {}
+    found: dict[str, tuple[Told, Told]] = {}
     for name, (subject, more) in asked.items():
         english = dv.report(subject, **more)
-        of(english)
+        said = of(english)
         german = dv.report(subject, language="de", **more)
         kept = {key for key in vars(english) if isinstance(getattr(Report, key, None), cached_property)}
         vars(german).update({key: vars(english)[key] for key in kept})  # what was worked out: for time alone
-        found[name] = (english, german)
+        found[name] = (said, of(german))
     return found
 
 
@@ -85,10 +100,6 @@ def texts(blocks: Any) -> Iterator[str]:
                 yield from (one.get_text() for one in [*drawn, *(legend.get_texts() if legend else [])])
 
 
-def of(report: Report) -> list[str]:
-    return [text for section in contents(report) for text in (section.title, *texts(section.blocks))]
-
-
 ENGLISH = re.compile(
     r"\b(the|of|and|is|are|no|which|what|that|not|than|before|after|any|rows|value|outcomes?|largest|belief|bound|"
     r"least|most|chance|share|secrets?|release|nats|bits|other|without|by|from|how|who|more|less|likely)\b",
@@ -99,11 +110,11 @@ CLAIM = re.compile(r"\b[a-z-]+=[\d.:]+|`[^`]*`|--\w+|[0-9a-f]{16,}")
 
 
 @pytest.mark.parametrize("what", ["a receipt", "a noisy prior", "zeros", "many values", "rows", "nothing"])
-def test_no_english_is_left_and_numbers_have_commas(what: str, reports: dict[str, tuple[Report, Report]]) -> None:
+def test_no_english_is_left_and_numbers_have_commas(what: str, reports: dict[str, tuple[Told, Told]]) -> None:
     english, german = reports[what]
-    cited = set(sources(german))
-    labels = {str(x) for x in (*english.joint.secrets, *english.joint.outcomes)} | {"table", "o.csv", "x", "z"}
-    said, told = of(english), [text for text in of(german) if text not in cited]
+    cited, joint, said = set(sources(german.report)), english.report.joint, english.texts
+    labels = {str(x) for x in (*joint.secrets, *joint.outcomes)} | {"table", "o.csv", "x", "z"}
+    told = [text for text in german.texts if text not in cited]
     same = {text for text in told if text in said and re.search("[A-Za-z]{2}", text)} - labels
     assert {one for one in same if not CLAIM.fullmatch(one)} <= {"ldp", "pml", "pmc", "inf"}
     for text in told:
@@ -114,10 +125,10 @@ def test_no_english_is_left_and_numbers_have_commas(what: str, reports: dict[str
         assert not re.search(r"\d,\d{3},", plain), text
 
 
-def test_both_languages_have_the_same_numbers(reports: dict[str, tuple[Report, Report]]) -> None:
+def test_both_languages_have_the_same_numbers(reports: dict[str, tuple[Told, Told]]) -> None:
     """Of tables, cell by cell: a comma is where a point was."""
     for english, german in reports.values():
-        tables = [[block for section in contents(one) for block in section.blocks if isinstance(block, Rows)]
+        tables = [[block for section in one.sections for block in section.blocks if isinstance(block, Rows)]
                   for one in (english, german)]  # fmt: skip
         for left, right in zip(*tables, strict=True):
             for row, line in zip(left.rows, right.rows, strict=True):

@@ -1,4 +1,7 @@
-"""The documentation, built strictly once and served to the system's Chromium; one process runs all its tests."""
+"""The documentation, built strictly once and served to the system's Chromium; one process runs all its tests.
+
+The suite builds a draft, in which pictures are empty: `tests/test_pages.py` has them drawn.
+"""
 
 import os
 import subprocess
@@ -12,6 +15,7 @@ from typing import Any
 
 import pytest
 from browser import kept
+from support import THOROUGH
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,6 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")}
+    environment["DIVULGE_DRAFT"] = "" if THOROUGH else "1"
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr, done.stderr

@@ -330,23 +330,39 @@ def posterior_bounds(
     >>> posterior_bounds(dv.ADP("1/2", "1e-5"), "1/100")
     before 1 in 100, after at most 100 and at least 0 in 100; in all but 1 in 1,000 outcomes at most 1.66 in 100
     """
-    import flint
-
     a = _probability(before, "before")
+    return posteriors(given, **context)(a)
+
+
+def posteriors(
+    given: Guarantee | TradeOff | Sequence[Guarantee | TradeOff], **context: Any
+) -> Callable[[Number], PosteriorBounds]:
+    """Return `posterior_bounds` as a function of `before`; what follows from the guarantees is found once.
+
+    >>> [round(posteriors(dv.LDP(1))(chance).upper, 3) for chance in ("1/100", "1/10")]
+    [0.027, 0.232]
+    """
     listed = tuple(given) if isinstance(given, Sequence) else (given,)
     curves = tuple(one for one in listed if isinstance(one, TradeOff))
     promises = [one for one in listed if not isinstance(one, TradeOff)]
     found, losses = _consequences(promises, Context.of(**context)) if promises or not curves else ([], ())
-    if a in (0, 1):
-        return PosteriorBounds(float(a), float(a), float(a))
-    lowest, highest = [0.0], [1.0]
-    with flint.ctx.workprec(_PRECISION):
-        for g in found:
-            if (epsilon := g.values()["epsilon"]) != math.inf:
-                low, high = _RANGES[type(g)](exact.arb(a), exact.arb(Fraction(epsilon)))
-                lowest.append(exact.round_down(low))
-                highest.append(exact.round_up(high))
-    return PosteriorBounds(float(a), max(lowest), min(highest), curves + losses)
+
+    def bounds(before: Number) -> PosteriorBounds:
+        import flint
+
+        a = _probability(before, "before")
+        if a in (0, 1):
+            return PosteriorBounds(float(a), float(a), float(a))
+        lowest, highest = [0.0], [1.0]
+        with flint.ctx.workprec(_PRECISION):
+            for g in found:
+                if (epsilon := g.values()["epsilon"]) != math.inf:
+                    low, high = _RANGES[type(g)](exact.arb(a), exact.arb(Fraction(epsilon)))
+                    lowest.append(exact.round_down(low))
+                    highest.append(exact.round_up(high))
+        return PosteriorBounds(float(a), max(lowest), min(highest), curves + losses)
+
+    return bounds
 
 
 def _consequences(given: Sequence[Any], context: Context) -> tuple[list[Guarantee], tuple[Guarantee, ...]]:

@@ -7,8 +7,9 @@ from divulge.app.guard import Refused
 from divulge.app.numbers import number_in
 from divulge.app.sessions import Session
 from divulge.app.words import filled, spoken
-from divulge.guarantees import ALIP, LDP, PML, guarantee_for_posterior, posterior_bounds
+from divulge.guarantees import ALIP, LDP, PML, guarantee_for_posterior
 from divulge.guarantees.guarantee import Guarantee
+from divulge.guarantees.posterior import posteriors
 from divulge.reporting.statements.voice import Voice
 
 ATTACKERS = {
@@ -108,17 +109,18 @@ def meaning(session: Session, aim: Mapping[str, Any]) -> dict[str, Any]:
     promise = guarantee(aim)
     counts = dict(secret(session)["listed"])
     share = counts[aim["value"]] / session.choices["data"]["rows"]
-    held = (share, posterior_bounds(promise, share)) if aim["attacker"] == "frequencies" and 0 < share < 1 else None
+    after = posteriors(promise)
+    held = (share, after(share)) if aim["attacker"] == "frequencies" and 0 < share < 1 else None
     several = None
     if session.choices.get("whose", {}).get("per_row"):
         loss = float(whatever_is_believed(aim).values()["epsilon"])
-        several = posterior_bounds(LDP(SEVERAL * loss), aim["before"] / 100)
+        several = posteriors(LDP(SEVERAL * loss))(aim["before"] / 100)
     chances = sorted({0.001, 0.01, 0.1, 0.5, aim["before"] / 100})
     return {
         "aim": aim,
         "promise": str(promise),
-        "bounds": posterior_bounds(promise, aim["before"] / 100),
-        "others": [(chance, posterior_bounds(promise, chance)) for chance in chances],
+        "bounds": after(aim["before"] / 100),
+        "others": [(chance, after(chance)) for chance in chances],
         "held": held,
         "several": (SEVERAL, several),
         "null_as": secret(session)["null_as"],

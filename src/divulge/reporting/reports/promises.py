@@ -7,7 +7,7 @@ from fractions import Fraction
 from divulge.guarantees import kinds as k
 from divulge.guarantees.events import NATIVE
 from divulge.guarantees.guarantee import Guarantee
-from divulge.guarantees.posterior import PosteriorBounds, posterior_bounds
+from divulge.guarantees.posterior import PosteriorBounds, posteriors
 from divulge.model.shown import in_so_many
 from divulge.reporting.blocks import Block, Folded, Items, Picture, Rows, Section, Words
 from divulge.reporting.reports import pictures
@@ -82,11 +82,11 @@ def _own(report: Report, bound: Guarantee) -> Guarantee:
 
 def _events(report: Report) -> Rows:
     """Return what anything that can be said of the secret becomes, under the prior that is shown and under any."""
-    voice, anybody = report.voice, report.kept(k.LDP)
+    voice = report.voice
+    of_known, of_anyone = posteriors(report.guarantees, prior=report.joint.prior), posteriors(report.kept(k.LDP))
     rows: list[tuple[str, ...]] = []
     for event in _EVENTS:
-        known = posterior_bounds(report.guarantees, event, prior=report.joint.prior)
-        anyone = posterior_bounds(anybody, event)
+        known, anyone = of_known(event), of_anyone(event)
         base = in_so_many(known.before)
         before = voice.numeral(f"{known.before * base:.3g}")
         ends = [end for one in (known, anyone) for end in _ends(one, base, voice)]
