@@ -42,9 +42,11 @@ LOADED = (
     "divulge.app.outlook", "divulge.app.work", "divulge.auditing.audit", "divulge.tables.assess",
     "divulge.releasing.preview",
     "divulge.publishing.publish", "divulge.releasing.release", "divulge.reporting.release",
-    "divulge.reporting.statements.statement",
+    "divulge.reporting.statements.statement", "divulge.reporting.publish", "divulge.reporting.generalize",
+    "divulge.reporting.reports.promises", "divulge.reporting.page", "divulge.reporting.text",
     "pyarrow.compute", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet",
-    "duckdb", "flint", "highspy", "scipy.optimize", "scipy.stats",
+    "duckdb", "flint", "highspy", "scipy.optimize", "scipy.stats", "opendp.measurements",
+    "sqlalchemy.dialects.sqlite.pysqlite", "cryptography.hazmat.primitives.ciphers.aead", "babel.dates",
 )  # fmt: skip
 """What jobs find loaded: some of it would take each of them half a second. What is not installed is passed over."""
 
