@@ -79,6 +79,14 @@ def _silent() -> type:
             self.setOptionValue("threads", 1)
             super().enableCallbacks()
 
+        def run(self) -> Any:
+            """Solve; where another library of this process has HiGHS on more threads, which is an error, end those."""
+            status = super().run()
+            if status == highspy.HighsStatus.kError:
+                highspy.Highs.resetGlobalScheduler(True)
+                status = super().run()
+            return status
+
     return Silent
 
 

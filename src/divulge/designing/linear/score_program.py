@@ -7,7 +7,7 @@ column replace all pairs of rows, and the floors cost no rows at all.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,19 @@ from divulge.extras import highs, require
 
 _LARGE = 2500
 """Entries from which the interior point method goes first. A heuristic: the other way follows where one fails."""
+_FEW = 16
+"""Outcomes that are all in one program; of more, half as many are in the first one. A heuristic, as are those that join
+at once: fewer take more rounds, more make each program larger."""
+_SETTLED = 1e-3
+"""The share of the tolerance that an outcome must add to join: what is left is rounding."""
+_USED = 1e-12
+"""The probability from which an outcome is used: the solver's tolerances leave some that are not."""
+_EDGE = 1e-12
+"""How near to 1 the mass of a column may be in rounding."""
+_PRIMAL = 4
+"""The simplex method that goes on from a basis which stays feasible when columns are added."""
+_FINEST = 1e-10
+"""The least tolerance that HiGHS takes: from a basis that is nearly optimal it would stop at 1e-7."""
 _LOADED = 2e5
 """Entries of a channel that a solver takes about a second to be given: more a second of the time left is not begun."""
 _PAUSE = 0.2
@@ -57,6 +70,11 @@ class Scoring:
     def loose(self) -> np.ndarray:
         """The share of each guard that may lie on any secrets, (G,)."""
         return np.zeros(len(self.guards)) if self.free is None else self.free
+
+    @property
+    def priced(self) -> bool:
+        """Whether `best_columns` knows what a column could add: there is one guard, and no outcome has a name."""
+        return len(self.guards) == 1 and self.leads is None and not self.loose.any()
 
     @property
     def allowed(self) -> np.ndarray:
@@ -98,35 +116,127 @@ class Solution:
 def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
     """Return the best channel of the linear program and the bound of its dual; raise Infeasible where there is none.
 
-    When the time is up it is the channel that says nothing best, and the bound holds all the same.
+    When the time is up it is the best one so far, or the channel that says nothing best, and the bound holds all the
+    same. Few outcomes are used at the end: of many the program has some, and those join whose price asks for it.
+    """
+    n, m = scoring.scores.shape
+    quiet = silent(scoring)
+    if m > _FEW and scoring.priced and quiet is not None:
+        found = _by_prices(scoring, quiet, effort)
+        if found is not None:
+            return found
+    if n * m > _LOADED * effort.left:
+        return _at_once(scoring)
+    ran = _ran(scoring, effort, None if quiet is None else (_mean(scoring, quiet.channel), quiet.bound))
+    return _at_once(scoring) if ran is None else Solution(ran.channel, bound_of(scoring, ran.dual), ran.dual)
+
+
+def _by_prices(scoring: Scoring, best: Solution, effort: Effort) -> Solution | None:
+    """Return the solution of a program to which outcomes are added until none has a price; None where HiGHS fails.
+
+    Under the dual of some outcomes every other one has a price, the most that a column of it could add; the largest
+    price bounds the score over all (column generation by whole outcomes). The simplex method goes on where it was.
+    """
+    (n, m), value, ran = scoring.scores.shape, _mean(scoring, best.channel), None
+    outcomes = np.unique(np.append(np.linspace(0, m - 1, _FEW // 2).round().astype(int), best.channel[0].argmax()))
+    while True:
+        part = replace(scoring, scores=scoring.scores[:, outcomes])
+        if n * len(outcomes) > _LOADED * effort.left or effort.late():
+            return best
+        ran = _ran(part, effort, (value, best.bound), None if ran is None else ran.basis.widened(len(outcomes)))
+        if ran is None:
+            return best if effort.late() else None
+        channel, none = np.zeros((n, m)), np.zeros((len(scoring.guards), m))
+        channel[:, outcomes] = ran.channel
+        dual = Dual(ran.dual.rows, none, none, ran.dual.capacity, ran.dual.judges)
+        prices, bound = _prices(scoring, dual), bound_of(scoring, dual)
+        reached = _mean(scoring, channel)
+        if reached >= value:
+            value, best = reached, replace(best, channel=channel, dual=dual)
+        best = replace(best, bound=min(bound, best.bound))
+        effort.tell(value, best.bound, len(outcomes))
+        enough = _SETTLED * effort.tolerance * abs(best.bound)
+        asking = np.setdiff1d(np.flatnonzero(bound - prices.max() + prices > value + enough), outcomes)
+        if best.bound - value <= enough or not len(asking):
+            return best
+        used = int(np.count_nonzero(scoring.reference @ ran.channel > _USED))
+        outcomes = np.append(outcomes, asking[np.argsort(-prices[asking], kind="stable")[: max(used, _FEW // 2)]])
+
+
+def _mean(scoring: Scoring, channel: np.ndarray) -> float:
+    """Return the least mean score of a channel over the judges."""
+    return float((scoring.judges @ (channel * scoring.finite).sum(axis=1)).min())
+
+
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """Where the simplex method stands: the status of the variables, and of the rows of each block, by name."""
+
+    columns: list[Any]
+    rows: dict[str, list[Any]]
+    many: int
+    """The outcomes of the program."""
+
+    def widened(self, many: int) -> "_Basis":
+        """Return the basis with more outcomes behind: their variables are at 0, their rows have slack."""
+        known = require("highspy", "science").HighsBasisStatus
+        single = {"sum", "floors", "capacity", "judge"}
+        columns = self._padded(self.columns[:-2], many, known.kLower) + self.columns[-2:]
+        rows = {
+            name: one if name in single else self._padded(one, many, known.kBasic) for name, one in self.rows.items()
+        }
+        return _Basis(columns, rows, many)
+
+    def _padded(self, statuses: list[Any], many: int, fill: Any) -> list[Any]:
+        lines = [statuses[at : at + self.many] for at in range(0, len(statuses), self.many)]
+        return [status for line in lines for status in (*line, *[fill] * (many - self.many))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Ran:
+    """A float channel that nearly keeps the limits, the dual of the program, and where the simplex method stands."""
+
+    channel: np.ndarray
+    dual: Dual
+    basis: _Basis
+
+
+def _ran(scoring: Scoring, effort: Effort, known: tuple[float, float] | None,
+         basis: _Basis | None = None) -> _Ran | None:  # fmt: skip
+    """Return what HiGHS makes of the program, from a basis where one is given; None where it finds no end in time.
+
+    `known` is the score that is reached and its bound, to be told while HiGHS is at work.
     """
     highspy = require("highspy", "science")
     (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
-    if n * m > _LOADED * effort.left:
-        return _at_once(scoring)
     program = _program(scoring)
     blocks, solver = program.blocks, _loaded(highspy, program)
-    if effort.progress is not None:
-        _watched(solver, scoring, effort)
-    status, known = None, highspy.HighsModelStatus
-    for way in ("ipm", "simplex") if n * m >= _LARGE else ("simplex", "ipm"):
+    if effort.progress is not None and known is not None:
+        _watched(solver, effort, *known)
+    status, states = None, highspy.HighsModelStatus
+    for way in ("ipm", "simplex") if n * m >= _LARGE and m > _FEW and basis is None else ("simplex", "ipm"):
         solver.setOptionValue("solver", way)
+        if basis is not None and way == "simplex":
+            solver.setOptionValue("simplex_strategy", _PRIMAL)
+            solver.setOptionValue("dual_feasibility_tolerance", _FINEST)
+            solver.setBasis(_as_highs(highspy, basis))
         if effort.deadline < math.inf:
             solver.setOptionValue("time_limit", solver.getRunTime() + max(effort.left, 0.01))
         solver.run()
         status = solver.getModelStatus()
-        if status in (known.kOptimal, known.kInfeasible, known.kUnboundedOrInfeasible, known.kTimeLimit):
+        if status in (states.kOptimal, states.kInfeasible, states.kUnboundedOrInfeasible, states.kTimeLimit):
             break
-    if status in (known.kInfeasible, known.kUnboundedOrInfeasible):
+    if status in (states.kInfeasible, states.kUnboundedOrInfeasible):
         raise Infeasible(
             "`utility` must leave a channel under the guarantees; every channel releases a forbidden outcome."
         )
-    if status != known.kOptimal:
-        return _at_once(scoring)
-    solution = solver.getSolution()
+    if status != states.kOptimal:
+        return None
+    solution, stands = solver.getSolution(), solver.getBasis()
     y = program.unit * np.array(solution.row_dual)
-    ends = np.cumsum([block.matrix.shape[0] for block in blocks.values()])
-    part = {name: y[end - b.matrix.shape[0] : end] for (name, b), end in zip(blocks.items(), ends, strict=True)}
+    ends = np.cumsum([block.matrix.shape[0] for block in blocks.values()]).tolist()
+    where = {name: slice(end - b.matrix.shape[0], end) for (name, b), end in zip(blocks.items(), ends, strict=True)}
+    part = {name: y[rows] for name, rows in where.items()}
     none = np.zeros((guards, m))
     share = np.maximum(-part["judge"], 0.0) if "judge" in part else np.ones(1)
     dual = Dual(
@@ -137,8 +247,17 @@ def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
         share / share.sum() if share.sum() > 0 else np.ones(judges) / judges,
         np.maximum(part["occurrence"], 0).reshape(guards, m) if "occurrence" in part else None,
     )
-    x = np.array(solution.col_value)
-    return Solution(x[: n * m].reshape(n, m) + x[n * m + m : -2], bound_of(scoring, dual), dual)
+    x, rows = np.array(solution.col_value), list(stands.row_status)
+    basis = _Basis(list(stands.col_status), {name: rows[place] for name, place in where.items()}, m)
+    return _Ran(x[: n * m].reshape(n, m) + x[n * m + m : -2], dual, basis)
+
+
+def _as_highs(highspy: Any, basis: _Basis) -> Any:
+    found = highspy.HighsBasis()
+    found.col_status, found.row_status = basis.columns, [one for rows in basis.rows.values() for one in rows]
+    found.valid = True
+    found.alien = False
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,12 +374,8 @@ def _loaded(highspy: Any, program: _Program) -> Any:
     return solver
 
 
-def _watched(solver: Any, scoring: Scoring, effort: Effort) -> None:
+def _watched(solver: Any, effort: Effort, value: float, bound: float) -> None:
     """Tell now and then that the solver is at work; until it is done only silence is known."""
-    known = silent(scoring)
-    if known is None:
-        return
-    value, bound = float((scoring.judges @ (known.channel * scoring.finite).sum(axis=1)).min()), known.bound
     last = [0.0]
 
     def tell(event: Any) -> None:
@@ -301,9 +416,22 @@ def silent(scoring: Scoring) -> Solution | None:
 def bound_of(scoring: Scoring, dual: Dual) -> float:
     """Return an upper bound on the score of every channel that keeps the limits, rounded up; any dual gives one.
 
+    The weights of the outcomes add up to 1, so that none adds more than the largest price.
+    """
+    limits = scoring.limits
+    fixed = [*dual.rows.tolist(), dual.capacity * limits.capacity if dual.capacity else 0.0]
+    if dual.occurrence is not None and scoring.floors is not None:
+        fixed += (-scoring.floors * dual.occurrence).ravel().tolist()
+    total = math.fsum([*fixed, float(_prices(scoring, dual).max())])
+    return total + 2.0**-49 * math.fsum(map(abs, fixed))
+
+
+def _prices(scoring: Scoring, dual: Dual) -> np.ndarray:
+    """Return the most that an outcome of weight 1 adds beyond what the dual pays, for each, rounded up; -inf of none.
+
     With g_xy = pi_x s_xy - a_x + high sum_g alpha_gy P_gx - low sum_g beta_gy P_gx, column y of weight q_y adds at most
-    q_y max_v sum_x g_xy v_x - (sum_g alpha_gy + kappa) max v + (sum_g beta_gy) min v over the lift vectors v, and the
-    weights add up to 1. What is free of a guard adds high alpha_gy min v - low beta_gy max v, so much of it.
+    q_y max_v sum_x g_xy v_x - (sum_g alpha_gy + kappa) max v + (sum_g beta_gy) min v over the lift vectors v. What is
+    free of a guard adds high alpha_gy min v - low beta_gy max v, so much of it.
     """
     limits, reference = scoring.limits, scoring.reference
     slope = (dual.judges @ scoring.judges)[:, None] * scoring.finite - dual.rows[:, None]
@@ -321,16 +449,14 @@ def bound_of(scoring: Scoring, dual: Dual) -> float:
         )
         bottoms = bottoms + np.where(scoring.allowed.all(axis=0), least, 0.0)
         tops = tops + limits.low * (scoring.free @ dual.low)
-    usable = scoring.allowed.any(axis=0)
-    best = best_columns(
+    tight = limits.tightened(float(reference.min()), len(reference))
+    usable = (reference @ scoring.allowed) * min(tight.high, tight.ratio) >= 1 - _EDGE  # else no column averages to 1
+    prices = np.full(len(usable), -math.inf)
+    prices[usable] = best_columns(
         slope[:, usable], scoring.allowed[:, usable], tops[usable], bottoms[usable], reference,
-        limits.tightened(float(reference.min()), len(reference)), scoring.leads,
+        tight, scoring.leads,
     )  # fmt: skip
-    fixed = [*dual.rows.tolist(), dual.capacity * limits.capacity if dual.capacity else 0.0]
-    if dual.occurrence is not None and scoring.floors is not None:
-        fixed += (-scoring.floors * dual.occurrence).ravel().tolist()
-    total = math.fsum([*fixed, float(best.max())])
-    return total + 2.0**-49 * math.fsum(map(abs, fixed))
+    return prices
 
 
 def best_columns(
