@@ -1,6 +1,7 @@
 """scipy.stats distributions as noise: recognized families, and shapes read off a density against known twins."""
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from scipy import stats
 
 import divulge as dv
+from divulge.noise.direct import log_density_of
 from divulge.noise.families.from_scipy import from_scipy
 
 TRAP = "values(0:0.495, 0.5:0.01, 1:0.495)"
@@ -128,3 +130,28 @@ def test_rare_quantiles_on_the_wrong_side_are_left_out(scale: float) -> None:
     assert np.nanmax(leaks) <= found.pml_supremum.upper + 1e-9
     assert found.pml_supremum.upper <= math.log(5) + 1e-9
     assert found.pmc_supremum.value == math.inf
+
+
+ENDS = (stats.beta(2, 0.5), stats.gamma(0.5), stats.powerlaw(0.66), stats.invgamma(4), stats.betaprime(5, 6))
+"""Densities that hold up to an end of their support, that do not, and one that does at one end alone."""
+
+
+@pytest.mark.parametrize(
+    "frozen", [*ENDS, stats.norminvgauss(1, 0.5), stats.rv_histogram(([3, 1, 2], [0, 1, 2, 4]), density=True)]
+)
+@pytest.mark.parametrize(("loc", "scale"), [(0.0, 1.0), (0.25, 1.7)])
+def test_log_densities_are_scipys_to_the_last_bit(frozen: Any, loc: float, scale: float) -> None:
+    moved = getattr(frozen, "dist", frozen)(*getattr(frozen, "args", ()), loc=loc, scale=scale)
+    z = np.concatenate([[np.nan, np.inf, -np.inf, 0.0, 1.0, -1.0, 1e300, loc, loc + scale], np.linspace(-3, 5, 31)])
+    with np.errstate(all="ignore"):
+        ours, theirs = log_density_of(moved), moved.logpdf
+        assert np.array_equal(ours(z), theirs(z), equal_nan=True)
+        assert np.array_equal(ours(z.reshape(5, 8)), theirs(z.reshape(5, 8)), equal_nan=True)
+        assert all(float(ours(v)) == float(theirs(v)) for v in (0.5, -7.0))
+    assert ours is not theirs
+    assert np.array_equal(pickle.loads(pickle.dumps(ours))(z[9:]), ours(z[9:]))
+
+
+def test_a_distribution_with_arrays_for_shapes_is_asked_as_it_is() -> None:
+    several = stats.gamma([0.5, 2.0])
+    assert log_density_of(several)(1.0).tolist() == several.logpdf(1.0).tolist()

@@ -9,6 +9,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.noise.accumulated import cdf_of
+from divulge.noise.direct import log_density_of
 from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
 from divulge.noise.families.noise import Noise, Ratio
 from divulge.noise.families.shape import cells, climbed, last_slope, places, turns, without_bound
@@ -50,7 +51,7 @@ def from_scipy(distribution: Any) -> Noise:
         centered = SAME[family.name](**{"scale": 1.0, **{k: v for k, v in named.items() if k != "loc"}})
         loc = named.get("loc", 0.0)
         return replace(centered, loc=loc, made_by=(from_scipy, (distribution,))) if loc else centered
-    logpdf = _quiet(distribution.logpdf)
+    logpdf = _quiet(log_density_of(distribution))
     facts = _shape(distribution, logpdf)
     return Noise(
         f"scipy.stats.{family.name}",

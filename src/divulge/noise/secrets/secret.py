@@ -3,12 +3,14 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.model.prior import Prior
+from divulge.noise.direct import log_density_of
 
 SMALLEST = -744.0
 """About the log of the smallest double."""
@@ -55,10 +57,14 @@ class Secret:
             return False
         return LOG_CONCAVE.get(self.continuous.dist.name, lambda x: False)(self.continuous)
 
+    @cached_property
+    def _logged(self) -> Callable[[Any], Any]:
+        return log_density_of(self.continuous)
+
     def density(self, x: np.ndarray) -> np.ndarray:
         """Return the density of a continuous secret, by its log: some densities raise where they are very large."""
         with np.errstate(all="ignore"):
-            return np.exp(self.continuous.logpdf(x))
+            return np.exp(self._logged(x))
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         """Return the log of `density`, where that itself is below the smallest double.
@@ -69,7 +75,7 @@ class Secret:
         if own is not None:
             return own(self.continuous, x)
         with np.errstate(all="ignore"):
-            found = self.continuous.logpdf(x)
+            found = self._logged(x)
         if self.ends_with_doubles:
             found = np.where((x > self.low) & (x < self.high), np.maximum(found, SMALLEST), found)
         return found
