@@ -179,6 +179,7 @@ def test_drawn_sets_have_their_sum_and_lose_at_most_their_slack() -> None:
     assert tables.drawn(k, 0 * slack, rng) @ values == pytest.approx(tables.best[k])
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("epsilon", [30, 36, 36.5, 40, 100, 1000])
 @pytest.mark.parametrize("size", [3, 12])
 def test_huge_levels_keep_nearly_everything(epsilon: float, size: int) -> None:

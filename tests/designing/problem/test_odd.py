@@ -59,6 +59,7 @@ def test_guarantees_that_leave_silence_only(guarantee: Any) -> None:
     assert (found.utility, found.bound, found.channel.shape) == (0.0, 0.0, (3, 1))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("prior", [[1], [1.0], [1.0, 0.0], {"a": "1", "b": "0"}])
 @pytest.mark.parametrize("guarantee", [dv.PML(1), dv.LDP(1), dv.guarantees.MaximalLeakage(1), dv.ALIP(1, 1)])
 def test_one_secret_has_nothing_to_tell(prior: Any, guarantee: Any) -> None:
