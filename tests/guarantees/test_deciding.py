@@ -8,11 +8,13 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
-from support import few, fresh_seed
+from support import few, fresh_seed, random_channel
 
 import divulge as dv
 from divulge import exact
 from divulge import guarantees as g
+from divulge.dp.subjects import privacy_losses
+from divulge.guarantees.deciding import searched
 from divulge.guarantees.deciding.levels import lower_peaks, row_peaks, upper_peaks
 from divulge.guarantees.deciding.parabola import Moments, below
 from divulge.guarantees.deciding.rational import Rational
@@ -332,3 +334,24 @@ def test_whole_numbers_out_of_range_are_refused_as_fractions_are(level: int) -> 
             dv.LDP(value)
         said.append(str(refused.value))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("exact_", [False, True])
+def test_a_law_that_pairs_of_rows_share_is_measured_once_and_no_other_for_it(exact_: bool) -> None:
+    """Of randomized response all pairs show one law; two pairs of the same losses and other masses show two."""
+    asked: list[Any] = []
+
+    def measure(loss: Any) -> Any:
+        asked.append(loss)
+        return loss.delta(0.1)
+
+    one = 1 if exact_ else 1.0
+    response = [[F(3 if i == j else 1, 7) * one for j in range(5)] for i in range(5)]
+    alike = privacy_losses(dv.Channel(response))
+    assert len(set(searched._each(alike, measure))) == 1
+    assert (len(alike), len(asked)) == (20, 1)
+    rows = [[F(v, sum(row)) * one for v in row] for row in ([2, 1, 1], [1, 2, 1], [2, 1, 2], [1, 2, 2])]
+    random = random_channel(np.random.default_rng(1), 4, 3, exact=exact_, zeros=0.3)
+    for channel in (dv.Channel(rows), random):
+        losses = privacy_losses(channel)
+        assert searched._each(losses, measure) == [measure(loss) for loss in losses]  # pyright: ignore
