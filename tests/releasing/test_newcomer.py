@@ -5,6 +5,7 @@ import json
 import math
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pytest
 from support import few, some
 
 import divulge as dv
+from divulge.designing import clock
 from divulge.designing.effort import Effort
+from divulge.designing.linear.robust import OutOfTime
 from divulge.model.integer import IntegerChannel
 from divulge.releasing.planning import assumed, choosing, naming
 
@@ -389,6 +392,21 @@ def test_levels_over_a_set_are_those_of_its_worst_priors_rounded_up() -> None:
             reached = assumed.level_reached(kind, held, channel)
             assert level * (1 - 1e-12) - 1e-15 <= reached <= level * (1 + 1e-12) + 1e-15
     assert assumed.level_reached("pmc", assumed.Assumed("lower", dv.Prior.uniform(4), least=0.01), only) == math.inf
+
+
+def test_a_set_of_priors_takes_its_time_and_no_more(survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, found = itertools.count(), list[bool]()
+    monkeypatch.setattr(clock, "now", lambda: float(next(looks)))
+    for limit in (5, 40, 60, 80, 150, 10_000):
+        start = next(looks)
+        with suppress(OutOfTime):
+            made = dv.release(survey, column="religion", guarantee="pml=1", prior="lower=0.01", time_limit=limit)
+            assert made.guarantees["pml"] <= 1
+            found.append(limit < 10_000)
+        assert next(looks) - start < limit + 20
+    assert found[-1] is False  # there is a mechanism, and a good one before all are looked at
+    assert any(found)
+    assert len(found) < 6
 
 
 def test_named_mechanisms_that_are_not_tuned_in_time_are_left_out_and_said(

@@ -15,6 +15,7 @@ from support import THOROUGH, few
 import divulge as dv
 from divulge.designing.effort import Effort
 from divulge.designing.linear import score_program
+from divulge.designing.linear.robust import RobustChecker
 from divulge.designing.polytope.limits import limits_of
 from divulge.designing.tradeoff.families import FAMILIES, _Task, tuned
 from divulge.measures import L1Ball, LowerBounded, Polytope
@@ -257,3 +258,20 @@ def test_means_over_a_set_from_below_are_those_of_its_worst_priors() -> None:
         low, most = _Task(dv.Prior.uniform(4), (), limits_of((dv.PML(1),)), priors, Effort()).means(columns)
         for sign, found in ((1, low), (-1, most)):
             assert found == pytest.approx([priors.least(sign * c) @ c for c in columns.T], abs=1e-15)
+
+
+def test_columns_over_a_set_from_below_are_decided_as_one_by_one() -> None:
+    rng, seen = np.random.default_rng(8), set[bool]()
+    for n, least, asked in itertools.product((2, 5), ("0", "1/9", 0.07), ("pml=0.4", "pmc=0.5", "alip=0.6:0.3")):
+        priors, limits = LowerBounded(n, least), limits_of((dv.guarantees.parse(asked),))
+        columns = np.floor(rng.uniform(0.6, 1, (n, 60)) * 2.0**55).astype(np.int64)
+        checker = RobustChecker.over(priors, np.full(n, 1 / n), limits, Effort())
+        c = Fraction(priors.least_probability)
+        for values, kept in zip(columns.T.tolist(), checker.keeps(columns).tolist(), strict=True):
+            column = list(map(Fraction, values))
+            corners = [[c + (1 - n * c) * (x == z) for x in range(n)] for z in range(n)]
+            means = [sum(p * v for p, v in zip(corner, column, strict=True)) for corner in corners]
+            high, low = checker.limits.high, checker.limits.low
+            assert kept == (max(column) <= high * min(means) and min(column) >= low * max(means))
+            seen.add(kept)
+    assert seen == {False, True}

@@ -30,6 +30,8 @@ from divulge.model.prior import Prior
 
 _ROUNDS = 60
 """Rounds in which priors are added: sets have few corners that matter, and every round's bound holds."""
+_HALF = 31
+"""Bits of the lower half of an entry: sums of four billion halves are held by int64."""
 _NEAR = 1e-10
 """By so much a prior may break a limit without being added: the tolerance of the solver."""
 
@@ -123,6 +125,8 @@ class RobustChecker(rounding.Checker):
     def keeps(self, columns: np.ndarray) -> np.ndarray:
         """Say for each column whether it keeps low, high and ratio under every prior; shape (M,)."""
         good = super().keeps(columns)
+        if isinstance(self.priors, LowerBounded):
+            return good & self._keeps_bounded(self.priors, columns)
         for y in np.flatnonzero(good).tolist():
             in_time(self.effort)
             column = columns[:, y].astype(object)
@@ -131,6 +135,22 @@ class RobustChecker(rounding.Checker):
                 good[y] &= top <= self.limits.high * self.least_mean(self.priors, column)
             if self.limits.low > 0:
                 good[y] &= bottom >= self.limits.low * -self.least_mean(self.priors, -column)
+        return good
+
+    def _keeps_bounded(self, priors: LowerBounded, columns: np.ndarray) -> np.ndarray:
+        """Return the same of all columns at once where no secret is rarer than c: their least means are
+        c sum_x v_x + (1 - N c) min_x v_x, and their largest with max_x v_x."""
+        in_time(self.effort)
+        high, low = self.limits.high, self.limits.low
+        c, good = Fraction(priors.least_probability), np.ones(columns.shape[1], dtype=bool)
+        rest, over = c.denominator - len(columns) * c.numerator, c.denominator
+        sure = c.numerator * (((columns >> _HALF).sum(axis=0).astype(object) << _HALF)
+                              + (columns & ((1 << _HALF) - 1)).sum(axis=0).astype(object))  # fmt: skip
+        top, bottom = columns.max(axis=0).astype(object), columns.min(axis=0).astype(object)
+        if high != math.inf:
+            good &= (top * (over * high.denominator) <= (sure + rest * bottom) * high.numerator).astype(bool)
+        if low > 0:
+            good &= (bottom * (over * low.denominator) >= (sure + rest * top) * low.numerator).astype(bool)
         return good
 
 

@@ -3,7 +3,6 @@
 import functools
 import math
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -35,31 +34,39 @@ class Rounder:
     bits: int
 
     def __call__(self, channel: np.ndarray) -> np.ndarray:
-        """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism.
+        """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism."""
+        found = self._nearest(np.maximum(channel, 0.0))
+        return self._diagonal if found is None else found
 
-        What keeps convex limits at one share of `start` keeps them at every larger one: where the first does not, the
-        least is bisected.
+    @cached_property
+    def _diagonal(self) -> np.ndarray:
+        found = self._nearest(self.naming.start)
+        if found is None:
+            raise DivulgeError.of(
+                "guarantee", "leave something to say where outcomes bear the names of values", "it",
+                "one that leaves less than the grid of integers shows", "give a larger epsilon, or more `bits`.",
+            )  # fmt: skip
+        return found
+
+    def _nearest(self, channel: np.ndarray) -> np.ndarray | None:
+        """Return the integers of the mixture with the least share of `start` that keep all; None where none does.
+
+        What keeps convex limits at one share of `start` keeps them at every larger one: between the first, which mostly
+        does, and the last the least is bisected.
         """
-        start = self.naming.start
-        for one in (np.maximum(channel, 0.0), start):
+        start, last = self.naming.start, _SHARES - 1
 
-            @functools.lru_cache(maxsize=2)
-            def at(step: int, one: np.ndarray = one) -> np.ndarray:
-                share = _LEAST_SHARE * 4.0**step
-                mixed = (1 - share) * one + share * start
-                return _largest_remainders((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
+        @functools.lru_cache(maxsize=2)
+        def at(step: int) -> np.ndarray:
+            share = _LEAST_SHARE * 4.0**step
+            mixed = (1 - share) * channel + share * start
+            return _largest_remainders((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
 
-            keeps = functools.partial(self._keeps_at, at)
-            step = 0 if keeps(0) else 1 + bisect_left(range(1, _SHARES), True, key=keeps)
-            if step < _SHARES:
-                return at(step)
-        raise DivulgeError.of(
-            "guarantee", "leave something to say where outcomes bear the names of values", "it",
-            "one that leaves less than the grid of integers shows", "give a larger epsilon, or more `bits`.",
-        )  # fmt: skip
-
-    def _keeps_at(self, at: Callable[[int], np.ndarray], step: int) -> bool:
-        return self._keeps(at(step))
+        if self._keeps(at(0)):
+            return at(0)
+        if not self._keeps(at(last)):
+            return None
+        return at(1 + bisect_left(range(1, last), True, key=lambda step: self._keeps(at(step))))
 
     def _keeps(self, integers: np.ndarray) -> bool:
         return (

@@ -9,7 +9,7 @@ import numpy as np
 from divulge.designing import clock
 from divulge.designing.effort import Effort
 from divulge.designing.linear.certified import possible
-from divulge.designing.linear.robust import RobustChecker, of_each_secret, robust, tightened_over
+from divulge.designing.linear.robust import OutOfTime, RobustChecker, of_each_secret, robust, tightened_over
 from divulge.designing.linear.scores import Score
 from divulge.designing.naming.estimation import Estimation
 from divulge.designing.naming.integer_names import Rounder
@@ -123,7 +123,12 @@ class Asked:
         for name, channel in tried:
             if len(best) and not effort.spend():
                 break
-            integers = rounder(channel)
+            try:
+                integers = rounder(channel)
+            except OutOfTime:
+                if not len(best):
+                    raise
+                break
             value = goal.over(priors, integers / 2.0**self.bits)[0]
             if value < least or not len(best):
                 best, least, how = integers, value, name

@@ -57,6 +57,11 @@ MOST_COMPARED = 64
 """Up to so many values named mechanisms are tuned beside a design; beyond, only where there is no design."""
 
 
+_DESIGNING = 2 / 3
+"""The share of the time that a design over a set of priors has, which takes half as long again to decide the best that
+it has; where it has none, named mechanisms have the rest."""
+
+
 @dataclass(frozen=True, eq=False)
 class Chosen:
     """Mechanisms to run, what to know of them (`private` for the keeper only), and the counts they were chosen with.
@@ -431,8 +436,6 @@ def designed(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> 
     channels: list[Channel] = []
     notes: list[str] = []
     if made is None or len(prior) <= MOST_COMPARED:
-        if made is None:  # all of the time again: there is nothing else to take
-            effort = Effort(deadline=clock.now() + choice.time_limit)
         tuned_in_time, missing = candidates(prior, kept, assumed.priors, effort)
         channels += [one.channel for one in tuned_in_time]
         notes += _not_compared(choice, missing)
@@ -444,8 +447,10 @@ def designed(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> 
         best, channel = _best([(purpose.worth(prior, one), one) for one in found])
     if notes and not best > -math.inf:
         raise OutOfTime.of(
-            "time_limit", "be long enough to find a mechanism", "it", f"over after {choice.time_limit:g} s"
-        )
+            "time_limit", "be long enough to find a mechanism", "it", f"over after {choice.time_limit:g} s",
+            "allow it longer (--time-limit), merge values into fewer groups (--group C=RULE, group=), or give one "
+            "prior.",
+        )  # fmt: skip
     if channel is None or not best > -math.inf:
         raise DivulgeError.of(
             "guarantee", "leave a mechanism that tells values apart", "every one under it", "one that tells nothing",
@@ -468,9 +473,12 @@ def _under_names(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed)
     if prior is None or len(prior) < 2 or (assumed.priors is not None and choice.purpose == "information"):
         return None
     about = prior if assumed.priors is None else assumed.priors
-    utility = PURPOSES[choice.purpose].utility
+    utility, limit = PURPOSES[choice.purpose].utility, choice.time_limit
     try:
-        return design(about, *kept, utility=utility, outcomes=NAMES, time_limit=choice.time_limit)
+        return design(
+            about, *kept, utility=utility, outcomes=NAMES,
+            time_limit=limit if assumed.priors is None else _DESIGNING * limit,
+        )  # fmt: skip
     except OutOfTime:
         return None
     except DivulgeError:  # such as guarantees that leave nothing to say: named mechanisms are tried
