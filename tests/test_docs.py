@@ -75,7 +75,8 @@ def shown(path: Path) -> str:
 
 def test_no_example_shows_digits_that_another_processor_would_not() -> None:
     assert last_digits("ends in 0.1234567890123") == ["0.1234567890123"]
-    wrong = {str(path.relative_to(ROOT)): last_digits(shown(path)) for path in (*PAGES, *SOURCES)}
+    many = [path for path in (*PAGES, *SOURCES) if last_digits(path.read_text())]  # to look for examples takes time
+    wrong = {str(path.relative_to(ROOT)): last_digits(shown(path)) for path in many}
     assert not {path: digits for path, digits in wrong.items() if digits}
 
 

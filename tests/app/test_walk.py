@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 from browser import browser, kept
 from support import THOROUGH
+from typer.testing import CliRunner
 
 import divulge as dv
 from divulge.app.pages import in_hundred
 from divulge.app.server import door
+from divulge.cli.main import app
 from divulge.guarantees import posterior_bounds
 from divulge.model.shown import at_least, at_most
 
@@ -212,7 +214,9 @@ def test_the_census(address: str, width: int, dark: bool, tmp_path: Path) -> Non
         page.wait_for_selector("#chosen")
 
 
-def test_a_file_of_an_office_and_its_program(address: str, towns: Path, tmp_path: Path) -> None:
+def test_a_file_of_an_office_and_its_program(
+    address: str, towns: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Fifty values with umlauts, on a dark phone; the program that the page shows runs."""
     with browser(390, True) as seen:
         papers = walk(seen, address, towns, "wohnort", "towns", tmp_path)
@@ -232,9 +236,9 @@ def test_a_file_of_an_office_and_its_program(address: str, towns: Path, tmp_path
     assert "\n\n".join("".join(cell["source"]) for cell in cells) == papers["script"].read_text(encoding="utf-8")
     words = shlex.split(shown)
     assert words[0] == "divulge"
-    command = [sys.executable, "-m", *words, "--no-ledger", "--force"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(tmp_path)
+    ran = CliRunner().invoke(app, [*words[1:], "--no-ledger", "--force"])
+    assert ran.exit_code == 0, ran.output
     assert (tmp_path / "wohnort_perturbed.csv").exists()
 
 
