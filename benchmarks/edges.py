@@ -22,27 +22,79 @@ def calls() -> dict[str, Callable[[], Any]]:
     """Return what is asked of one small mechanism."""
     rng = np.random.default_rng(0)
     matrix, weights = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3))
-    joint = dv.Joint(weights, matrix)
+    joint, lists, other = dv.Joint(weights, matrix), matrix.tolist(), dv.Channel(rng.dirichlet(np.ones(3), 3))
     return {
         "max pml by its formula in NumPy": lambda: np.log((matrix.max(axis=0) / (weights @ matrix)).max()),
         "`dv.pml(joint).max()`": lambda: dv.pml(joint).max(),
         "`dv.pml((prior, matrix)).max()`, of arrays": lambda: dv.pml((weights, matrix)).max(),
         "`dv.profile(joint)`": lambda: dv.profile(joint),
         "`dv.profile(joint).capacity`": lambda: dv.profile(joint).capacity,
-        "`dv.PML(1.0).holds_for(joint)`": lambda: dv.PML(1.0).holds_for(joint),
-        "`dv.ADP(0.5, 1e-5).implies(dv.ADP, delta=1e-6)`": lambda: dv.ADP(0.5, 1e-5).implies(dv.ADP, delta=1e-6),
-        "`dv.guarantees.GDP(0.5).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.GDP(0.5).implies(
-            dv.ADP, delta=1e-6
+        **{
+            f"`{guarantee!r}.holds_for(joint)`": lambda guarantee=guarantee: guarantee.holds_for(joint)
+            for guarantee in (dv.PML(1.0), dv.LIP(1.0), dv.ALIP(1.0, 1.0), dv.LDP(1.0), dv.ADP(1.0, 0.1))
+        },
+        "`dv.PML(1.0).holds_for(joint)`, the guarantee made anew": lambda: dv.PML(1.0).holds_for(joint),
+        "`dv.PML(0.1).holds_for(joint).attack`": lambda: dv.PML(0.1).holds_for(joint).attack,
+        "`dv.Channel(matrix)`": lambda: dv.Channel(matrix),
+        "`dv.Channel(lists)`": lambda: dv.Channel(lists),
+        "`channel.then(channel)`": lambda: joint.channel.then(joint.channel),
+        "`channel.alongside(channel)`": lambda: joint.channel.alongside(joint.channel),
+        "`joint.posterior(0)`": lambda: joint.posterior(0),
+        "`dv.compare(channel, other)`, four linear programs": lambda: dv.compare(joint.channel, other),
+        '`dv.design(prior, dv.PML(0.5), utility="mutual-information")`': lambda: dv.design(
+            joint.prior, dv.PML(0.5), utility="mutual-information"
         ),
-        "`dv.guarantees.ZCDP(0.1).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.ZCDP(0.1).implies(
-            dv.ADP, delta=1e-6
-        ),
-        "`dv.guarantees.RDP(2, 0.5).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.RDP(2, 0.5).implies(
-            dv.ADP, delta=1e-6
-        ),
-        "`dv.guarantees.MCDP(0.1, 0.4).implies(dv.ADP, delta=1e-6)`": lambda: dv.guarantees.MCDP(0.1, 0.4).implies(
-            dv.ADP, delta=1e-6
-        ),
+        **{
+            f"`{given!r}.implies(dv.ADP, delta=1e-6)`": lambda given=given: given.implies(dv.ADP, delta=1e-6)
+            for given in (
+                dv.ADP(0.5, 1e-5),
+                dv.guarantees.GDP(0.5),
+                dv.ZCDP(0.1),
+                dv.RDP(2.0, 0.5),
+                dv.guarantees.MCDP(0.1, 0.4),
+                dv.guarantees.ADPCurve(0.5, 0.125),
+                dv.MetricPrivacy(0.5, dv.Metric.line(3)),
+            )
+        },
+    }
+
+
+def measures() -> dict[str, Callable[[Any], Any]]:
+    """Return what is measured of one small mechanism."""
+    guess = dv.Gain.identity(3)
+    return {
+        "`pml`": dv.pml,
+        "`pmc`": dv.pmc,
+        "`lip`": dv.lip,
+        "`lift`": dv.lift,
+        "`mutual_information`": dv.mutual_information,
+        "`bayes_vulnerability`": dv.measures.bayes_vulnerability,
+        "`leakage` of a gain": lambda one: dv.leakage(one, guess),
+        "`profile`": dv.profile,
+    }
+
+
+def of_channels() -> dict[str, Callable[[Any], Any]]:
+    """Return what is measured of a small channel alone."""
+    return {
+        "`ldp`": dv.ldp,
+        "`lift_capacity`": dv.lift_capacity,
+        "`maximal_leakage`": dv.maximal_leakage,
+        "`maximal_cost_leakage`": dv.maximal_cost_leakage,
+        "`bayes_capacity`": dv.bayes_capacity,
+    }
+
+
+def ready_and_given() -> dict[str, dict[str, Callable[[], Any]]]:
+    """Return each measure of a joint or channel that is there, and of arrays, which are checked first."""
+    rng = np.random.default_rng(0)
+    matrix, weights = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3))
+    joint = dv.Joint(weights, matrix)
+    of_joint = {n: (f, joint, (weights, matrix)) for n, f in measures().items()}
+    of_channel = {n: (f, joint.channel, matrix) for n, f in of_channels().items()}
+    return {
+        name: {"ready": lambda f=f, x=ready: f(x), "given": lambda f=f, x=given: f(x)}
+        for name, (f, ready, given) in (of_joint | of_channel).items()
     }
 
 
@@ -119,12 +171,16 @@ def in_turns(tasks: dict[str, Callable[[], Any]], rounds: int) -> dict[str, floa
 
 
 def main() -> None:
-    """Print both tables as Markdown."""
+    """Print the tables as Markdown."""
     print("| one call | µs |\n|---|---|")
     for name, taken in in_turns(calls(), ROUNDS).items():
         print(f"| {name} | {1e6 * taken:,.0f} |", flush=True)
     for name, taken in in_turns(stacks(), ROUNDS).items():
         print(f"| {name} | {1e6 * taken:,.0f} |", flush=True)
+    print("\n| measure | of what is there, µs | of arrays, µs |\n|---|---|---|")
+    for name, both in ready_and_given().items():
+        taken = in_turns(both, ROUNDS)
+        print(f"| {name} | {1e6 * taken['ready']:,.1f} | {1e6 * taken['given']:,.1f} |", flush=True)
     print("\n| question | s |\n|---|---|")
     for name, task in questions().items():
         print(f"| {name} | {seconds(task, 1):.2g} |", flush=True)

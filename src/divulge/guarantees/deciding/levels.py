@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from numbers import Rational as RationalNumber
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -315,8 +315,7 @@ def ratio_of(found: Ratio, witness: Witness | Callable[[], Witness]) -> Level:
     return Level(value, lambda: exact.arb(found.exactly[0]), margin, witness, found.relative, found.work)
 
 
-@dataclass(frozen=True)
-class Peaks:
+class Peaks(NamedTuple):
     """The largest ratio above / below in each column that counts, and the positions of its rows; inf where below is 0.
 
     The ratios are Fractions when `twin` is None. Else they are floats, known up to `margin`, and `exactly` gives

@@ -15,6 +15,7 @@ import numpy as np
 from divulge import exact
 from divulge.late import Kept
 from divulge.model.channel import Channel
+from divulge.model.entries import places, positive
 from divulge.model.joint import Joint
 
 _DIGITS = Fraction(1, 2**53)
@@ -49,8 +50,8 @@ class Rational:
     def rows(self) -> np.ndarray:
         """The positions of the rows that count."""
         if self._weights is None:
-            return np.arange(self._matrix.shape[0])
-        return (self._weights > 0).nonzero()[0]
+            return places(self._matrix.shape[0])
+        return positive(self._weights)
 
     @cached_property
     def _floats(self) -> bool:
