@@ -326,9 +326,7 @@ def ball(value: Rational | float) -> Any:
     """Return the ball of a number at its exact value; +inf is a ball too."""
     import flint
 
-    if isinstance(value, float):
-        return flint.arb(value)
-    return arb(Fraction(value))
+    return flint.arb(value) if isinstance(value, float) else arb(value)
 
 
 def exp_below(exponent: Rational | float, bits: int = 64) -> Fraction:

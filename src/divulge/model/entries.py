@@ -76,8 +76,9 @@ def ready(values: Any, ndim: int) -> np.ndarray | None:
     if not values.item(values.argmin()) >= 0:
         return None
     copy = abs(values)  # 0.0 for -0.0, as in `_fresh`
-    off = abs(np.add.reduce(copy, axis=-1) - 1.0)
-    return copy if (off if ndim == 1 else off.item(off.argmax())) <= CLEAN else None
+    sums = np.add.reduce(copy, axis=-1)
+    least, most = (sums, sums) if ndim == 1 else (sums.item(sums.argmin()), sums.item(sums.argmax()))
+    return copy if 1.0 - least <= CLEAN and most - 1.0 <= CLEAN else None
 
 
 def _of_lists(values: list[Any], ndim: int) -> np.ndarray | None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from numbers import Rational
 from operator import lt
 from types import SimpleNamespace
 from typing import Any
@@ -444,7 +443,8 @@ def _rises(kind: type[Guarantee]) -> bool:
 
 def _in_balls(index: Index) -> dict[str, Any]:
     """Return chosen parameters, numbers in balls and names and metrics as they are."""
-    return {name: exact.ball(value) if isinstance(value, (Rational, float)) else value for name, value in index}
+    numbers = (Fraction, float, int)
+    return {name: exact.ball(value) if isinstance(value, numbers) else value for name, value in index}
 
 
 def _learn(known: dict[Key, Known], new: Known, least: Any) -> bool:

@@ -46,12 +46,12 @@ def renyi_of_curve(xi: Any, rho: Any, alpha: Any) -> Any:
 def _best_shift(xi: float, rho: float, alpha: float) -> float:
     """Return the shift at which the bound of `renyi_of_curve` is about least, from logarithms of its parts."""
     root, b = math.sqrt(max(rho, _TINY)), alpha - 1
+    half, scale = b * root / 2, math.log(alpha) + math.log(root * math.sqrt(math.pi) / 2)
 
     def bound(shift: float) -> float:
         k = max(xi, 0.0) + shift * root
         away = (k - xi) / root
-        tail = b * (xi - k) + b * root * b * root / 4 + math.log(root) + _log_erfc(away - b * root / 2)
-        grown = log_of_sum(-away * away, math.log(alpha * math.sqrt(math.pi) / 2) + tail)
+        grown = log_of_sum(-away * away, scale + b * (xi - k) + half * half + _log_erfc(away - half))
         return k + (log_of_sum(0.0, math.log(b) + grown) / b if b > 0 else math.exp(grown))
 
     return min(_SHIFTS, key=bound)

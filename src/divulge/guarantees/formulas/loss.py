@@ -7,6 +7,7 @@ from typing import Any
 
 from divulge.guarantees.formulas.density import INFINITY, least
 from divulge.roots import valley
+from divulge.units import LARGEST_LOG
 
 _ENOUGH = 320
 """Bits of an inverse that is searched for, however many are carried."""
@@ -227,7 +228,9 @@ def tail_of_line(xi: Any, rho: Any) -> Any:
     x, r = max(float(xi), -1e300), min(float(rho), 1e300)  # for the search: any s will do
 
     def cost(s: float) -> float:
-        return float(ball(s * (x + r * (1 + s))).expm1().log()) - 2 * math.log(s)
+        total = s * (x + r * (1 + s))
+        grown = math.inf if not total > 0 else math.log(math.expm1(total)) if total < LARGEST_LOG else total
+        return grown - 2 * math.log(s)
 
     reach = min(x + r + 1, 1e300)
     s = min((10 ** (-k / 40) for k in range(40 * math.ceil(math.log10(reach)) + 60)), key=cost)
