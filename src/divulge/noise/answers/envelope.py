@@ -25,11 +25,14 @@ _TOO_RARE = 1e-13
 _MOST_VALUES = 100
 """Up to so many values of a record there are programs."""
 
+_TOLD = 1e-15
+"""More than the rounding of an estimate and its error: beyond a tail by so much is beyond it."""
+
 _STEPS = 60
 """Thresholds that are tried for one tail."""
 
 
-def envelope(mechanism: Bounded, threshold: float) -> Estimate:
+def envelope(mechanism: Bounded, threshold: float, tail: float | None = None) -> Estimate:
     """Return sup over all post-processings Z of Y of P(pml(X -> Z) >= threshold), with a proved error.
 
     Outcomes above the threshold have a witness x, to which a share w_x(y) of y goes: the largest sum_x int q w_x under
@@ -39,7 +42,8 @@ def envelope(mechanism: Bounded, threshold: float) -> Estimate:
         int max(0, max_x q + l_x (f_x - e^threshold q)):
 
     under log-concave noise f_x / q lies, in a cell, between sums of monotone ratios, which tells in nearly all cells
-    which x it is, or that none is; cells that are in doubt are cut.
+    which x it is, or that none is; cells that are in doubt are cut. Where a `tail` is given, no longer than until it is
+    told on which side of it the supremum is.
     """
     law = _few(mechanism)
     if law is None:
@@ -57,6 +61,8 @@ def envelope(mechanism: Bounded, threshold: float) -> Estimate:
         bounds = [cells.bound(multipliers), cells.bound(steepness)]
         upper, doubtful = min(bounds, key=lambda bound: bound[0])
         found = max(found[0], value, alone), min(found[1], upper)
+        if tail is not None and (found[0] - _TOLD > tail or found[1] + _TOLD <= tail):
+            break
         room = _MOST_VARIABLES // len(law.values) - len(edges)
         if not doubtful.any() or found[1] - found[0] <= 1e-8 * found[1] or room < _PARTS * int(doubtful.sum()):
             break
@@ -82,7 +88,7 @@ def threshold_at(mechanism: Bounded, tail: float) -> Estimate:
         middle = (below + high) / 2
         if high - below <= 1e-9 * max(1.0, high):
             break
-        found = envelope(mechanism, middle)
+        found = envelope(mechanism, middle, tail)
         if found.value + found.error <= tail:
             high = middle
         elif found.value - found.error > tail:
@@ -96,7 +102,7 @@ def _sure(mechanism: Bounded, below: float, doubtful: float, tail: float) -> flo
     """Return a threshold near `doubtful` whose envelope exceeds `tail` for sure."""
     for part in (1e-6, 1e-4, 1e-2):
         trial = doubtful - part * (doubtful - below)
-        found = envelope(mechanism, trial)
+        found = envelope(mechanism, trial, tail)
         if found.value - found.error > tail:
             return trial
     return below
