@@ -25,6 +25,8 @@ SubjectLike: TypeAlias = PrivacyLoss | tuple[PrivacyLoss, ...] | HasLosses | Cha
 """What has privacy losses: a mechanism, the losses themselves, or a channel."""
 
 
+Losses: TypeAlias = Channel | tuple[PrivacyLoss, ...]
+"""What has privacy losses, as it is asked: a channel, of all pairs of its rows, or the losses of dominating pairs."""
 ReleaseLike: TypeAlias = SubjectLike | tuple[SubjectLike, float]
 """A release, alone or with how often it is made."""
 
@@ -69,7 +71,7 @@ def privacy_losses(subject: SubjectLike, neighbors: NeighborsLike = None) -> tup
     return subject
 
 
-def as_subject(subject: Any) -> Channel | tuple[PrivacyLoss, ...]:
+def as_subject(subject: Any) -> Losses:
     """Return the losses of a mechanism (or of one loss, both ways), or else the channel it converts to."""
     if isinstance(subject, PrivacyLoss):
         return subject, subject.reverse()

@@ -3,22 +3,23 @@
 import html
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
+import numpy as np
+
 from divulge import exact
 from divulge.adversaries.attack import Attack
-from divulge.dp.subjects import SubjectLike
+from divulge.dp.subjects import Losses, SubjectLike
 from divulge.errors import DivulgeError, printable
 from divulge.guarantees.deciding.levels import Level, Witness
 from divulge.guarantees.parameters import PARAMETERS
 from divulge.guarantees.terms import Terms, promise_text
 from divulge.late import late
-from divulge.model.accepted import JointLike
-from divulge.model.channel import Channel
+from divulge.model.accepted import JointLike, NoiseOnNumbers, UnderPrior, WithoutMatrix
 from divulge.model.convert import as_channel, as_joint, is_pair, of_structure
 from divulge.model.joint import Joint
 from divulge.model.shown import Shown, promised, reached
@@ -36,6 +37,11 @@ class HasSubject(Protocol):
 
 Released: TypeAlias = JointLike | SubjectLike | HasSubject
 """What may keep a guarantee: a mechanism with its prior or without, its privacy losses, the assessment of a table."""
+Subject: TypeAlias = (
+    Joint | Losses | dict[Hashable, np.ndarray] | np.ndarray | NoiseOnNumbers | WithoutMatrix | UnderPrior
+)
+"""What kinds are decided on: a joint, a channel, privacy losses, states of secrets, sizes of groups; noise, a protocol
+without or with a prior."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +90,7 @@ class Guarantee(Terms):
         return asked.levels(subject)
 
     @classmethod
-    def subject(cls, released: Released) -> Joint | Channel:
+    def subject(cls, released: Released) -> Subject:
         """Return `released` as the object the kind is a property of.
 
         Examples
@@ -291,7 +297,7 @@ class Verdict:
     slack: float
     level: Level
     unit: Unit = "nats"
-    subject: Any = field(default=None, compare=False)
+    subject: Subject | None = field(default=None, compare=False)
     tested: str = ""
     undecided: bool = False
 
@@ -383,7 +389,7 @@ class Verdict:
         return f"{head}\n{self.witness.adversary}" if self.witness.adversary else head
 
 
-def _levels(guarantee: Guarantee, unit: Unit, subject: Any) -> tuple[Level, ...]:
+def _levels(guarantee: Guarantee, unit: Unit, subject: Subject) -> tuple[Level, ...]:
     """Return the levels, in nats, with the index in `unit`; of noise on a number by its suprema, tails and means."""
     if hasattr(subject, "pml_supremum"):
         return late("divulge.guarantees.deciding.noisy:levels")(guarantee, subject, unit)

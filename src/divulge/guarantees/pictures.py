@@ -20,7 +20,7 @@ from divulge.model.joint import Joint
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PML_COLOR, _PMC_COLOR, _BOTH_COLOR = "#0072B2", "#D55E00", "#56B4E9"
+_PML_COLOR, _PMC_COLOR = "#0072B2", "#D55E00"
 
 
 def plot_alip_plane(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
+from divulge.model.accepted import OfAClass
 from divulge.model.entries import scalar
 from divulge.model.joint import Joint
 from divulge.model.shown import html_table, raised
@@ -114,7 +115,7 @@ class NoiseMechanism(NoisyRelease):
         """
         return self.noise.steepest / self.records
 
-    def subject_of(self, kind: Any) -> "NoiseMechanism":
+    def subject_of(self, kind: OfAClass) -> "NoiseMechanism":
         """Return what guarantees are asked about, itself: `PMC(0.75).holds_for(mechanism)` and `PMC.of(mechanism)`.
 
         Examples

@@ -12,6 +12,7 @@ from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.late import late
 from divulge.measures.pointwise.density import DensityBounds
+from divulge.model.accepted import OfAClass
 from divulge.model.joint import Joint
 from divulge.model.labels import labels_at
 from divulge.model.prior import Prior
@@ -203,7 +204,7 @@ class UnderPrior:
             {x: {"the worst report": mass * level, "any other": 1 - mass * level} for x, level in levels.items()},
         )
 
-    def subject_of(self, kind: Any) -> Any:
+    def subject_of(self, kind: OfAClass) -> Any:
         """Return what a guarantee is asked about: the closed forms, or the matrix for kinds that have none.
 
         >>> dv.PMC(1).holds_for((dv.Prior.uniform(10**5), dv.protocols.hadamard(10**5, 1.0))).holds

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from divulge.late import late
-from divulge.model.accepted import PriorLike
+from divulge.model.accepted import OfAClass, PriorLike
 from divulge.model.arraylike import HasArray
 from divulge.model.convert import as_prior
 from divulge.protocols.information import Enclosed
@@ -188,7 +188,7 @@ class Protocol(TwoLevel):
         """
         return self.under(prior).bayes_vulnerability()
 
-    def subject_of(self, kind: Any) -> Any:
+    def subject_of(self, kind: OfAClass) -> Any:
         """Return what a guarantee is asked about: the closed forms, or the matrix for kinds that have none.
 
         Examples

@@ -309,7 +309,7 @@ class Assessment(Tabled, Record):
         outcomes = [(g, y) for g in joint.outcomes for y in noise.outcomes]
         return Joint(joint.prior, Channel(matrix, joint.secrets, outcomes))
 
-    def subject_of(self, kind: type[Guarantee]) -> Any:
+    def subject_of(self, kind: type[Guarantee]) -> Joint | np.ndarray:
         """Return what a kind of guarantee is decided on: the sizes of groups, or a joint with the groups that matter.
 
         Examples

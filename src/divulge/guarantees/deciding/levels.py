@@ -61,7 +61,7 @@ class Witness(Shown):
         """
         return {name: value for name, value in vars(self).items() if value is not None}
 
-    def exactly(self, subject: Any) -> dict[str, str]:
+    def exactly(self, subject: object) -> dict[str, str]:
         """Return the probabilities at the witness as fractions in text, where those of the subject are exact.
 
         Of a joint those of the secret before and after the outcome, of a channel those of the outcome under the two

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from divulge import exact
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss
+from divulge.dp.subjects import Losses
 from divulge.dp.variants.worst import worst_bracket
 from divulge.guarantees.deciding.levels import Level
 from divulge.guarantees.kinds.loss import LossGuarantee, level_of
@@ -52,7 +52,7 @@ class ADPCurve(LossGuarantee):
     index = ("xi",)
     forms = (("rho",), ("xi", "rho"))
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         xi = exact.double_below(self.xi)
         found = worst_bracket(subject, "delta", lambda loss: curve_bounds(loss, xi))
         return (level_of(found.value, found.pair, "The best tests"),)

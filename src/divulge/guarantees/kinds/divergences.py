@@ -4,14 +4,15 @@ Some are about restricted adversaries, who ask queries of one class only, and so
 """
 
 import math
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from divulge import exact
+from divulge.dp.subjects import Losses
 from divulge.dp.variants import divergence
 from divulge.errors import DivulgeError
 from divulge.guarantees.deciding import pairs
@@ -45,7 +46,7 @@ class FDivergence(LossGuarantee):
     sentence = "The {f} divergence between the outcomes of two secrets is at most {divergence}."
     index = ("f",)
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         f, question = self.f, pairs.DIVERGENCES[self.f]
         found = partial(divergence.f_divergence, f=f)
         return decided(subject, found, lambda loss: loss.divergence(f), question, "The divergence", (f,))
@@ -73,7 +74,7 @@ class TernaryAbsChi(LossGuarantee):
     )
     index = ("alpha",)
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         channel, alpha = rows_of(subject, self.kind), exact.double_above(self.alpha)
         question, words = pairs.ternary_abs_chi(self.alpha), "The ternary abs-chi divergence"
         return (pairs.level_of_rows(channel, divergence.triples(channel, alpha), question, words),)
@@ -105,7 +106,7 @@ class CapacityBoundedDP(LossGuarantee):
     )
     index = ("f", "degree")
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         from divulge.dp.special.restricted import capacity_bounded
 
         channel = rows_of(subject, self.kind)
@@ -166,7 +167,7 @@ class QuantumRDP(Guarantee):
     index = ("alpha",)
 
     @classmethod
-    def subject(cls, released: Released) -> Any:
+    def subject(cls, released: Released) -> dict[Hashable, np.ndarray]:
         """Return the states of the secrets.
 
         Examples
@@ -179,7 +180,7 @@ class QuantumRDP(Guarantee):
 
         return states_of(released)
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Mapping[Hashable, np.ndarray]) -> tuple[Level, ...]:
         from divulge.dp.special.quantum import quantum_dp
 
         found = quantum_dp(subject, exact.double_above(self.alpha))
@@ -196,7 +197,7 @@ def _off(states: list[np.ndarray], alpha: float) -> float:
     return 16 * len(states[0]) * np.finfo(float).eps / min(kept) * (1 + (1 / (alpha - 1) if alpha > 1 else 1))
 
 
-def rows_of(subject: Any, kind: str) -> Channel:
+def rows_of(subject: Losses, kind: str) -> Channel:
     """Return the channel that the kind needs; a pair of losses does not do."""
     if not isinstance(subject, Channel):
         hint = "a mechanism of the central model gives the losses of two data sets and nothing else."

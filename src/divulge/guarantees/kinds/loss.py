@@ -14,7 +14,7 @@ from typing import Any
 from divulge import exact
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss
-from divulge.dp.subjects import as_subject
+from divulge.dp.subjects import Losses, as_subject
 from divulge.dp.variants import approximate, concentrated, divergence, tradeoff
 from divulge.dp.variants.information import mutual_information_dp
 from divulge.dp.variants.tails import quantile_bound
@@ -38,7 +38,7 @@ class LossGuarantee(Guarantee):
     about = "channel"
 
     @classmethod
-    def subject(cls, released: Released) -> Any:
+    def subject(cls, released: Released) -> Losses:
         """Return a channel, or the losses of a named mechanism.
 
         Examples
@@ -58,7 +58,7 @@ def level_of(value: float, pair: Any, words: str, ball: Ball | None = None) -> L
 
 
 def decided(
-    subject: Any,
+    subject: Losses,
     worst_of: Callable[[Any], Worst],
     measure: Callable[[PrivacyLoss], float],
     question: Question,
@@ -78,7 +78,7 @@ def decided(
 
 
 def searched_for(
-    subject: Any,
+    subject: Losses,
     worst_of: Callable[[Any], Worst],
     measure: Callable[[PrivacyLoss], Bracket],
     decision: searched.Decision,
@@ -92,7 +92,7 @@ def searched_for(
     return (level_of(found.value, found.pair, words, stated(subject, *named)),)
 
 
-def on_line(subject: Any, words: str, xi: Any = Fraction(0), up_to: Any = math.inf) -> tuple[Level, ...]:
+def on_line(subject: Losses, words: str, xi: Any = Fraction(0), up_to: Any = math.inf) -> tuple[Level, ...]:
     """Return the least rho with D_alpha <= xi + rho alpha for 1 < alpha <= up_to."""
     exactly, limit = Fraction(xi), up_to if up_to == math.inf else Fraction(up_to)
     least, most = exact.double_below(xi), exact.double_above(up_to)
@@ -137,7 +137,7 @@ class ADP(LossGuarantee):
     index = ("delta",)
     dual = "epsilon"
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         delta, exactly, words = exact.double_below(self.delta), Fraction(self.delta), "The best test at this delta"
         found, question = partial(approximate.epsilon_from_delta, delta=delta), pairs.epsilon_at(exactly)
         return decided(subject, found, lambda loss: loss.epsilon(delta), question, words, ("delta", exactly), True,
@@ -166,7 +166,7 @@ class PDP(LossGuarantee):
     index = ("delta",)
     dual = "epsilon"
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         delta, exactly, words = exact.double_below(self.delta), Fraction(self.delta), "The upper tail of the loss"
         found, question = partial(approximate.epsilon_from_tail, delta=delta), pairs.quantile_at(exactly)
         return decided(subject, found, lambda loss: loss.quantile(delta), question, words, ("tail", exactly), True,
@@ -195,7 +195,7 @@ class RelaxedDP(LossGuarantee):
     )
     index = ("delta", "outside")
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         delta, outside = exact.double_below(self.delta), exact.double_below(self.outside)
 
         def epsilon(loss: PrivacyLoss) -> float:
@@ -231,7 +231,7 @@ class KL(LossGuarantee):
     title = "Kullback-Leibler privacy"
     sentence = "On average an outcome speaks for its own secret, against any other, by at most {epsilon} nats."
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         found, words = divergence.kl_privacy, "The mean loss"
         return decided(subject, found, lambda loss: loss.mean(), pairs.mean_loss, words, ("mean",))
 
@@ -254,7 +254,7 @@ class RDP(LossGuarantee):
     sentence = "The Renyi divergence of order {alpha} between the outcomes of two secrets is at most {epsilon} nats."
     index = ("alpha",)
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         alpha, words = exact.double_above(self.alpha), "The Renyi divergence"
         found = partial(divergence.renyi_dp, alpha=alpha)
         question, named = pairs.renyi(self.alpha), ("renyi", self.alpha)
@@ -279,7 +279,7 @@ class AbsChi(LossGuarantee):
     sentence = "The ratio of two secrets' outcome probabilities is within {zeta} of 1 in the mean of order {alpha}."
     index = ("alpha",)
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         alpha, words = exact.double_above(self.alpha), "The abs-chi divergence"
         found = partial(divergence.abs_chi, alpha=alpha)
         return decided(subject, found, lambda loss: loss.abs_chi(alpha), pairs.abs_chi(self.alpha), words, ("",))
@@ -301,7 +301,7 @@ class TV(LossGuarantee):
     title = "total variation privacy"
     sentence = "No test gains more than {distance} in probability from seeing the outcome of one secret, not another."
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         found, question = divergence.total_variation, pairs.total_variation
         return decided(subject, found, lambda loss: loss.delta(0.0), question, "The best test", ("variation",))
 
@@ -324,7 +324,7 @@ class MIDP(LossGuarantee):
     title = "mutual-information differential privacy"
     sentence = "Whatever the prior, the release says at most {epsilon} nats about the secret on average."
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         found, words = mutual_information_dp(subject), "The prior that reaches the capacity learns this much"
         if isinstance(subject, Channel):
             return (searched.capacity_level(subject, found, words),)
@@ -351,7 +351,7 @@ class MCDP(LossGuarantee):
         "merging outcomes afterwards can make the tails heavier, which zero-concentrated privacy survives."
     )
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         def tail_of(losses: Any) -> Worst:
             found = concentrated.mean_concentrated(losses)
             return Worst(found.tau, found.tau_pair)
@@ -380,7 +380,7 @@ class ZCDP(LossGuarantee):
     index = ("xi",)
     forms = (("rho",), ("xi", "rho"))
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         return on_line(subject, "The Renyi curve", self.xi)
 
 
@@ -404,7 +404,7 @@ class ApproximateZCDP(LossGuarantee):
     index = ("delta", "xi")
     forms = (("delta", "rho"), ("delta", "xi", "rho"))
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         xi, delta = exact.double_below(self.xi), exact.double_below(self.delta)
         exactly = {"xi": Fraction(self.xi), "delta": Fraction(self.delta)}
 
@@ -440,7 +440,7 @@ class BoundedCDP(LossGuarantee):
     index = ("order", "xi")
     forms = (("rho", "order"), ("xi", "rho", "order"))
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         return on_line(subject, "The Renyi curve", self.xi, self.order)
 
 
@@ -462,7 +462,7 @@ class TruncatedCDP(LossGuarantee):
     sentence = "Below order {omega}, the Renyi divergence of order alpha is at most {rho} alpha nats."
     index = ("omega",)
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         return on_line(subject, "The Renyi curve", up_to=self.omega)
 
 
@@ -483,7 +483,7 @@ class CappedCDP(LossGuarantee):
     title = "truncated concentrated differential privacy, capped"
     sentence = "The Renyi divergence of order alpha is at most {rho} alpha nats, and never more than {cap}."
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         return *RDP(math.inf, self.cap).levels(subject), *on_line(subject, "The curve")
 
 
@@ -503,7 +503,7 @@ class GDP(LossGuarantee):
     title = "Gaussian differential privacy"
     sentence = "Telling two secrets apart from the outcome is at least as hard as telling N(0, 1) from N({mu}, 1)."
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Losses) -> tuple[Level, ...]:
         found, words = tradeoff.gaussian_dp, "The best test"
         return decided(subject, found, lambda loss: tradeoff.mu_bounds(loss).upper, pairs.gaussian_mu, words, ("mu",))
 

@@ -15,6 +15,7 @@ from divulge.guarantees.guarantee import Guarantee, Released
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, of_noise
+from divulge.model.joint import Joint
 from divulge.model.metrics.metric import Metric
 from divulge.model.metrics.quantities import per_unit
 from divulge.model.shown import named, promised
@@ -77,7 +78,7 @@ class MetricPrivacy(Guarantee):
             return cls(math.nextafter(noise.metric_rate, math.inf), _of_record(noise.secret))
         return super().of(released, **({} if metric is None else {"metric": metric}), **index)
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Channel | Joint) -> tuple[Level, ...]:
         channel = as_channel(subject)
         return (_level(channel, self.metric.reordered(channel.secrets)),)
 

@@ -17,7 +17,7 @@ from divulge import exact
 from divulge.guarantees.deciding import levels as at
 from divulge.guarantees.deciding.levels import Level, Ratio, Witness
 from divulge.guarantees.deciding.rational import Rational
-from divulge.guarantees.guarantee import Guarantee, Released
+from divulge.guarantees.guarantee import Guarantee, Released, Subject
 from divulge.guarantees.kinds.density import LIP, Lift
 from divulge.guarantees.terms import kind_of_guarantee, number, parameter
 from divulge.model.joint import Joint
@@ -47,11 +47,11 @@ class KAnonymity(Guarantee):
     )
 
     @classmethod
-    def subject(cls, released: Released) -> Any:
+    def subject(cls, released: Released) -> Subject:
         own = getattr(released, "subject_of", None)
         return super().subject(released) if own is None else own(cls)
 
-    def levels(self, subject: Any) -> tuple[Level, ...]:
+    def levels(self, subject: Joint | np.ndarray) -> tuple[Level, ...]:
         if isinstance(subject, Joint):
             top, column = _largest(subject, subject.posteriors, lambda twin, j: max(_posterior(twin, j)))
             least, outcome = top.inverse(), subject.outcomes[column]
