@@ -550,7 +550,7 @@ def test_columns_that_folders_are_named_after(tmp_path: Path) -> None:
             pa.Table.from_batches([batch]).cast(source.schema) for batch in source.batches(coded=coded)
         )  # fmt: skip
         assert table.sort_by("x").to_pydict() == read
-    assert [batch.to_pydict() for batch in source.batches(["c"], ["c"])] == [{"c": ["Mün/chen"] * 2}, {"c": [None]}]
+    assert [batch.to_pydict() for batch in source.batches(["c"], ["c"])] == [{"c": ["Mün/chen"] * 2 + [None]}]
     assert dv.contingency(tmp_path, ["c", "y"]).to_dict() == {("Mün/chen", 2024): 2, (None, 7): 1}
 
 
@@ -680,3 +680,31 @@ def test_a_frame_with_two_columns_of_one_name_is_refused_in_words() -> None:
     pd = pytest.importorskip("pandas")
     with pytest.raises(dv.DivulgeError, match=r"a name of its own for each column; 'a' is there twice.*rename"):
         dv.open_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_files_of_a_few_rows_are_read_together(tmp_path: Path) -> None:
+    rng, whole = np.random.default_rng(4), list[dict[str, Any]]()
+    for i in range(30):
+        texts = [None if x == 0 else f"text {x + i}" for x in rng.integers(0, 4, rng.integers(0, 40)).tolist()]
+        kept = pa.DictionaryArray.from_arrays(
+            pa.array(range(len(texts)), pa.int8()), pa.array([f"{i} {j}" for j in range(len(texts))], pa.string())
+        )
+        part = pa.table(
+            {"x": pa.array(texts, pa.string()), "few": pa.array(["a"] * len(texts), pa.string()), "own": kept}
+        )
+        for folder, names in (("one", ["x", "few"]), ("two", ["x", "few", "own"])):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            pq.write_table(part.select(names), tmp_path / folder / f"{i:02}.parquet")
+        whole += part.to_pylist()
+    for folder, names in (("one", ["x", "few"]), ("two", ["x", "few", "own"])):
+        source = dv.open_table(tmp_path / folder)
+        batches = list(source.batches(names, source.codable))
+        assert [row for batch in batches for row in batch.to_pylist()] == [{n: row[n] for n in names} for row in whole]
+        assert len(batches) == 1 if folder == "one" else len(batches) > 1  # 8 bits do not count all of `own`
+    for spoil, words in ((lambda path: os.utime(path, ns=(1, 1)), "must stay as it is"), (Path.unlink, "no such file")):
+        path = tmp_path / "one" / "07.parquet"
+        reading = dv.open_table(path).batches()
+        next(reading)
+        spoil(path)
+        with pytest.raises(dv.DivulgeError, match=words):
+            list(reading)

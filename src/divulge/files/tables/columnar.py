@@ -25,6 +25,8 @@ def parquet(content: Content, settings: Settings) -> Source:
         schema, rows, codable = file.schema_arrow, file.metadata.num_rows, _repetitive(file)
         settings.limits.allow(content.name, "rows", rows)
         groups = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+        # what a small file says of itself is not read again: the file is found unchanged each time
+        about = file.metadata if file.metadata.num_columns * len(groups) <= _KEPT else None
     measured = dict[tuple[str, ...], int]()
 
     def fitting(columns: Sequence[str]) -> int:
@@ -32,7 +34,9 @@ def parquet(content: Content, settings: Settings) -> Source:
         wanted = tuple(columns)
         if wanted not in measured:
             with content.open() as opened:
-                measured[wanted] = max(1, settings.limits.bytes // (4 * longest_text(opened, wanted, settings.limits)))
+                measured[wanted] = max(
+                    1, settings.limits.bytes // (4 * longest_text(opened, wanted, settings.limits, about))
+                )
         return min(measured[wanted], batch_rows(len(columns)))
 
     def batches(
@@ -41,13 +45,15 @@ def parquet(content: Content, settings: Settings) -> Source:
         """Yield batches of chosen groups of rows; what is read `alone` has the threads of Arrow to itself."""
         with (
             content.open() as opened,
-            parquet.ParquetFile(opened, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20) as file,
+            parquet.ParquetFile(
+                opened, metadata=about, read_dictionary=list(coded), pre_buffer=False, buffer_size=1 << 20
+            ) as file,
         ):
             yield from file.iter_batches(rows, row_groups=chosen, columns=list(columns), use_threads=alone)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         few = fitting(columns)
-        found = batches(columns, coded, few, range(len(groups)), alone=True)
+        found = batches(columns, coded, few, range(len(groups)), alone=rows > _IN_CACHE)
         yield from found if rows <= few else _ahead(found)
 
     def divided(columns: Sequence[str], many: int) -> list[Source]:
@@ -84,7 +90,11 @@ _MOST_PACKED = 100
 """So many times its size in the file a large part of it may have in memory."""
 
 
-def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits) -> int:
+_KEPT = 64
+"""Columns of groups of rows up to which the footer of a file is kept, 20 kB: a folder may have thousands of files."""
+
+
+def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits, footer: Any = None) -> int:
     """Return a bound on the bytes of a cell of columns of a Parquet file, at least 1; refuse what would not fit.
 
     A few bytes can repeat one long value a million times, or stand for a list of a billion zeros. What the file says of
@@ -93,7 +103,7 @@ def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits) -> in
     """
     parquet = require("pyarrow.parquet", "tables")
     stream.seek(0)
-    with parquet.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 16) as file:
+    with parquet.ParquetFile(stream, metadata=footer, pre_buffer=False, buffer_size=1 << 16) as file:
         names, about, leaves = file.schema_arrow.names, file.metadata, file.schema
 
         @cache
@@ -187,7 +197,8 @@ def _repetitive(file: Any) -> tuple[str, ...]:
 
 def folder(path: Path, settings: Settings) -> Source:
     """Return the table of all Parquet files in a folder, which must have the same columns."""
-    parts = [parquet(Content.of_file(part), settings) for part in parts_of(path)]
+    paths = parts_of(path)
+    parts = [parquet(Content.of_file(part), settings) for part in paths]
     name = printable(path.name)
     if not parts:
         raise InputFileError(f"{name}: must be a folder of Parquet files; it holds none.")
@@ -198,11 +209,14 @@ def folder(path: Path, settings: Settings) -> Source:
             kinds = " and ".join(f"{_kind(p, changed)} in {p.name}" for p in (parts[0], part))
             raise InputFileError(f"{name}: must have the same types in all files; column {changed!r} is {kinds}.")
 
-    beside = partitions_of(name, [part.relative_to(path).parent.parts for part in parts_of(path)], first.names)
+    beside = partitions_of(name, [part.relative_to(path).parent.parts for part in paths], first.names)
 
-    def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+    def each(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         for i, part in enumerate(parts):
             yield from part.batches(columns, coded) if beside is None else _beside(part, beside, i, columns, coded)
+
+    def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
+        return _gathered(each(columns, coded))
 
     codable = tuple(name for name in first.names if all(name in part.codable for part in parts))
     rows = sum(part.rows or 0 for part in parts)
@@ -212,6 +226,33 @@ def folder(path: Path, settings: Settings) -> Source:
         schema = require("pyarrow", "tables").schema([*first, *beside.fields])
         codable += tuple(field.name for field in beside.fields if str(field.type) == "string")
     return Source(path.name, schema, rows, stream, path, codable)
+
+
+def _gathered(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches, and few rows of several files as one batch: what reads them takes as long for few as for many."""
+    waiting, rows, size = list[Any](), 0, 0
+    for batch in batches:
+        if waiting and (rows + batch.num_rows > _TOGETHER[0] or size + batch.nbytes > _TOGETHER[1]):
+            yield from _joined(waiting)
+            waiting, rows, size = [], 0, 0
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    yield from _joined(waiting)
+
+
+def _joined(batches: list[Any]) -> list[Any]:
+    """Return batches as one; as they are where Arrow cannot put them together, such as nested dictionaries."""
+    if len(batches) < 2:
+        return batches
+    pa = require("pyarrow", "tables")
+    try:
+        return pa.Table.from_batches(batches).combine_chunks().to_batches() or batches[:1]
+    except pa.ArrowException:
+        return batches
+
+
+_TOGETHER = 1 << 14, 1 << 22
+"""Rows, and bytes, that are read together where files have fewer: their time is that of reading by then."""
 
 
 def _beside(part: Source, beside: Partitions, i: int, columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:

@@ -214,12 +214,20 @@ class Content:
             raise InputFileError(f"{self.name}: must stay as it is while it is read; it was changed meanwhile.")
         return stream
 
+    def _stands(self) -> bool:
+        """Say whether the file is there as it was."""
+        try:
+            return self.path is None or _stamp(os.stat(self.path)) == self.stamp
+        except OSError:
+            return False
+
     def source(self, schema: Any, rows: int | None, stream: Stream, codable: tuple[str, ...] = ()) -> Source:
         """Return the Source of this content, which ends with an error when the file changes on the way."""
 
         def unchanged(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
             yield from stream(columns, coded)
-            self.open().close()
+            if not self._stands():
+                self.open().close()  # says in words what became of it
 
         return Source(self.name, schema, rows, unchanged, self.path, codable)
 
