@@ -204,7 +204,7 @@ def test_chains_go_through_what_has_an_order_or_a_delta(
     assert float(found.values()[kind.bounded()[0]]) <= most * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(("seed", "starts", "stops_each"), [(3, 13 if THOROUGH else 2, 1)])
+@pytest.mark.parametrize(("seed", "starts", "stops_each"), [(3, 13 if THOROUGH else 1, 1)])
 def test_one_way_round_is_never_tighter_than_what_is_found(seed: int, starts: int, stops_each: int) -> None:
     """A stop by hand, at any order, delta or xi, gives nothing that the search did not give."""
     g, rng = dv.guarantees, np.random.default_rng(seed)
@@ -291,8 +291,8 @@ def test_what_is_next_to_nothing_is_not_nothing(level: str) -> None:
     made = (dv.LDP, dv.PML, dv.PMC, dv.ZCDP, dv.guarantees.TV, dv.guarantees.KL, dv.guarantees.MIDP, dv.guarantees.GDP)
     promises: list[dv.Guarantee] = [make(level) for make in made]
     promises += [dv.ADP(level, 0), dv.ADP(0, level), dv.guarantees.PDP(level, 0), dv.RDP(2, level)]
-    seed = fresh_seed()  # a third of them, others each time
-    chosen = np.random.default_rng(seed).permutation(len(promises))[: len(promises) if THOROUGH else 4]
+    seed = fresh_seed()  # a sixth of them, others each time
+    chosen = np.random.default_rng(seed).permutation(len(promises))[: len(promises) if THOROUGH else 2]
     for promise in (promises[i] for i in chosen):
         for found in consequences(promise, kinds, Context.of(p_min="1/10", n=3)):
             values = [getattr(found, name) for name in found.bounded()] if isinstance(found, dv.Guarantee) else []
