@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,4 +85,9 @@ def _entries(here: Path) -> set[tuple[str, str]]:
     """Return all that lies in each place, without what other programs keep there."""
     places = zip(OTHERS, (here, os.environ["TMPDIR"], os.environ["HOME"]), strict=True)
     found = {(name, where) for where, folder in places for name in os.listdir(folder)}
-    return {(name, where) for name, where in found if not any(fnmatch.fnmatch(name, one) for one in OTHERS[where])}
+    return {(name, where) for name, where in found if not _of_others(name, where)}
+
+
+@cache
+def _of_others(name: str, where: str) -> bool:
+    return any(fnmatch.fnmatch(name, one) for one in OTHERS[where])

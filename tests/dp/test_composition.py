@@ -931,6 +931,7 @@ def test_a_loss_that_reaches_far_down_has_no_cells_that_its_sum_never_sees(monke
     assert high.log_delta(1e-3, 1) < math.log(1e-20)
 
 
+@pytest.mark.long
 def test_which_pair_is_the_worst_is_decided_by_few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a million rare samples the grid of all cells is made once, and for the worst order alone."""
     sizes: list[int] = []
