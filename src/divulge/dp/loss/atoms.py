@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from divulge.dp.knowledge import Known
 from divulge.dp.loss.numbers import WIDEST, each
 from divulge.dp.loss.pair import LossFunction, PrivacyLoss
 from divulge.errors import DivulgeError
+from divulge.late import Kept
 from divulge.measures.pointwise.density import log_ratio
 from divulge.model.entries import TOLERANCE
 from divulge.model.shown import Table, Tabled, number
@@ -45,7 +45,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     stated: Fraction | None = None  # the largest finite loss, of a mechanism or promise that names it
 
     def __post_init__(self) -> None:
-        rising = len(self.losses) < 2 or bool((np.diff(self.losses) > 0).all())
+        rising = bool((self.losses[1:] > self.losses[:-1]).all())
         if not (rising and np.isfinite(self.losses).all() and len(self.p) == len(self.q) == len(self.losses)):
             raise DivulgeError.of("losses", "be finite, increasing, and as many as p and q", "it", str(self.losses))
         for name, mass, rest in (("p", self.p, self.p_only), ("q", self.q, self.q_only)):
@@ -110,7 +110,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     def attained(self) -> PrivacyLoss | None:
         return self if self.below is True else self.below or None
 
-    @cached_property
+    @Kept
     def _above(self) -> tuple[np.ndarray, np.ndarray]:
         """P(L >= losses[k]) with the infinite losses, and Q of the same, for k = 0..K; exact when the rows are."""
         zero = self.p_only * 0
@@ -122,7 +122,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
     def _tail_under_q(self, t: np.ndarray) -> np.ndarray:
         return exact.as_floats(self._above[1])[np.searchsorted(self.losses, t, side="right")]
 
-    @cached_property
+    @Kept
     def _delta_at(self) -> np.ndarray:
         """delta(losses[k]) for every k, by sums of positive terms only, so that no digit cancels.
 
@@ -131,11 +131,11 @@ class AtomicLoss(Tabled, PrivacyLoss):
         above = exact.as_floats(self._above[0])
         if not len(self.losses):
             return np.zeros(0)
-        steps = np.diff(self.losses)
+        steps = self.losses[1:] - self.losses[:-1]
         gained = above[1:-1] * -np.expm1(-steps)
         if self.losses[-1] - self.losses[0] <= WIDEST:
             weight = np.exp(self.losses[-1] - self.losses)
-            sums = np.cumsum((gained * weight[:-1])[::-1])[::-1]
+            sums = (gained * weight[:-1])[::-1].cumsum()[::-1]
             return (np.append(sums, 0.0) + self.infinite) / weight
         out = np.empty(len(self.losses))
         out[-1] = value = self.infinite
@@ -148,15 +148,16 @@ class AtomicLoss(Tabled, PrivacyLoss):
             return each(self._exact_delta, e)
         if not len(self.losses):
             return np.full(e.shape, self.infinite)
-        k = np.searchsorted(self.losses, e, side="right")
+        k = self.losses.searchsorted(e, side="right")
         last = len(self.losses) - 1
         shrink = np.minimum(e - self.losses[np.minimum(k, last)], 0.0)
         above = exact.as_floats(self._above[0])[k]
         inside = above * -np.expm1(shrink) + np.exp(shrink) * self._delta_at[np.minimum(k, last)]
         found = np.where(k > last, self.infinite, np.minimum(inside, 1.0))
         if self.rows is not None:
-            reached = exact.as_floats(self._above[0])[np.searchsorted(self.losses, e, side="left")] - self.infinite
-            for i in np.argwhere((found - self.infinite < _CANCELLED * reached) & (e < WIDEST)):
+            reached = exact.as_floats(self._above[0])[self.losses.searchsorted(e, side="left")] - self.infinite
+            lost = (found - self.infinite < _CANCELLED * reached) & (e < WIDEST)
+            for i in np.argwhere(lost) if np.count_nonzero(lost) else ():
                 found[tuple(i)] = positive_excess(*self.rows, float(e[tuple(i)]))
         return found
 
@@ -201,7 +202,7 @@ class AtomicLoss(Tabled, PrivacyLoss):
         seen = p > 0  # what is below the smallest double has no part, and may meet an infinite f
         return math.fsum((p[seen] * f(self.losses[seen])).tolist())
 
-    @cached_property
+    @Kept
     def logs(self) -> tuple[np.ndarray, np.ndarray]:
         """Log probabilities under P and under Q, also of what is no normal double under one of them."""
         p, q = _logs(self.p), _logs(self.q)
@@ -273,7 +274,7 @@ def _logs(mass: np.ndarray) -> np.ndarray:
 
 def _suffix_sums(mass: np.ndarray, rest: Any) -> np.ndarray:
     """Return rest + sum_{j >= k} mass_j for k = 0..K."""
-    return np.cumsum(np.append(mass, np.array([rest], dtype=mass.dtype))[::-1])[::-1]
+    return np.append(mass, np.array([rest], dtype=mass.dtype))[::-1].cumsum()[::-1]
 
 
 PrivacyLoss._finite = AtomicLoss.of_rows  # pyright: ignore[reportPrivateUsage]
