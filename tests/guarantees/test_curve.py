@@ -9,7 +9,9 @@ import pytest
 from support import THOROUGH
 
 import divulge as dv
+from divulge import exact
 from divulge import guarantees as g
+from divulge.guarantees.formulas.curve import renyi_of_curve
 
 
 def delta_at(p: list[float], q: list[float], epsilon: Any) -> Any:
@@ -66,6 +68,26 @@ def test_what_follows_bounds_the_pair_that_needs_the_whole_curve(xi: float, rho:
         assert renyi <= given.implies(g.RDP, alpha=alpha).epsilon
         assert renyi <= line.rho * alpha
     assert float(given.implies(g.ADP, delta=1e-5).epsilon) <= xi + math.sqrt(rho * math.log(1e5)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("xi", "rho"), [(-0.5, 0.3), (0.0, 1e-4), (0.2, 2.0), (3.0, 40.0)])
+@pytest.mark.parametrize("alpha", [1.001, 2.0, 30.0])
+def test_the_ratio_is_cut_where_the_bound_is_least(xi: float, rho: float, alpha: float) -> None:
+    """Against the integral over the curve at every place it may be cut at, of which doubles tell the best."""
+    b, root = alpha - 1, math.sqrt(rho)
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+
+    def bound(k: float) -> float:
+        peak = xi + b * rho / 2
+        low, high = max(k, peak - 10 * root), max(k, peak) + 10 * root  # the rest of the integral is e^-100 of it
+        e = (low + high) / 2 + (high - low) / 2 * nodes
+        logs = b * (e - k) - (e - xi) ** 2 / rho
+        integral = mp.exp(logs.max()) * float(weights @ np.exp(logs - logs.max())) * (high - low) / 2
+        return float(k + mp.log1p(b * math.exp(-((k - xi) ** 2) / rho) + alpha * b * integral) / b)
+
+    cut = float(renyi_of_curve(exact.ball(xi), exact.ball(rho), exact.ball(alpha)))
+    least = min(bound(max(xi, 0) + 10 ** (n / 2) * root) for n in range(-4, 4))
+    assert cut == pytest.approx(least, rel=1e-9)
 
 
 def test_the_way_there_and_back() -> None:
