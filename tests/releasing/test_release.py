@@ -512,3 +512,20 @@ def test_the_levels_of_a_preview_are_numbers_above_0() -> None:
     assert [one.asked for one in dv.preview(table, column="x", guarantee="ldp=1", levels=["1/2", 3]).levels] == [
         "ldp=0.5", "ldp=3",
     ]  # fmt: skip
+
+
+def test_promises_are_those_of_sums_in_fractions_whatever_the_bits() -> None:
+    rng = np.random.default_rng(12)
+    for bits, scale in ((5, 1), (53, 1), (56, 7), (61, 10**9), (40, 10**90)):
+        for _ in range(3):
+            n, m = rng.integers(2, 6, 2).tolist()
+            weights = rng.integers(1, 2**bits // m, (n, m))
+            weights[:, 0] += 2**bits - weights.sum(axis=1)
+            counts = [int(c) * scale + int(rng.integers(0, 3)) for c in rng.integers(1, 50, n)]
+            shares = [Fraction(c, sum(counts)) for c in counts]
+            entries = [[Fraction(int(w)) for w in row] for row in weights]
+            q = [sum(p * row[y] for p, row in zip(shares, entries, strict=True)) for y in range(m)]
+            rise = max(row[y] / q[y] for row in entries for y in range(m))
+            fall = max(q[y] / row[y] for row in entries for y in range(m))
+            found = promises(weights, dv.Prior(shares))
+            assert (found["pml"], found["pmc"]) == (log_up(rise), log_up(fall))

@@ -22,6 +22,8 @@ _WHOLE = 1e-12
 """How near to 0 and 1 the entries of a channel are that tells a function of the secret."""
 _HALF = 27
 """Bits of the lower half of an entry; the upper half has at most two more."""
+HALVED = 2 * _HALF + 2
+"""Bits of the largest entry whose columns are summed in halves."""
 _RARE = 64
 """Secrets this many times less likely than others should not make up for rounding alone."""
 

@@ -2,7 +2,6 @@
 
 import functools
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,6 +12,7 @@ from divulge.designing.naming.names import Naming, OwnNames, leads_asked
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.rounding import Checker
 from divulge.errors import DivulgeError
+from divulge.roots import least_integer
 
 _LEAST_SHARE = 2.0**-44
 """The share of the diagonal mechanism that is tried first: room for some hundred units of integers of 53 bits."""
@@ -51,8 +51,8 @@ class Rounder:
     def _nearest(self, channel: np.ndarray) -> np.ndarray | None:
         """Return the integers of the mixture with the least share of `start` that keep all; None where none does.
 
-        What keeps convex limits at one share of `start` keeps them at every larger one: between the first, which mostly
-        does, and the last the least is bisected.
+        What keeps convex limits at one share of `start` keeps them at every larger one. The first mostly does, and the
+        least is near it.
         """
         start, last = self.naming.start, _SHARES - 1
 
@@ -62,11 +62,13 @@ class Rounder:
             mixed = (1 - share) * channel + share * start
             return _largest_remainders((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
 
-        if self._keeps(at(0)):
+        @functools.cache
+        def keeps(step: int) -> bool:
+            return self._keeps(at(step))
+
+        if keeps(0):
             return at(0)
-        if not self._keeps(at(last)):
-            return None
-        return at(1 + bisect_left(range(1, last), True, key=lambda step: self._keeps(at(step))))
+        return at(least_integer(keeps, 0, last)) if keeps(last) else None
 
     def _keeps(self, integers: np.ndarray) -> bool:
         return (

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from divulge import exact
+from divulge.designing.polytope.limits import Limits
+from divulge.designing.rounding import HALVED, Checker
 from divulge.dp.accounting.composition import compose
 from divulge.dp.accounting.promises import ZcdpRelease
 from divulge.guarantees.formulas.density import pmc_of_ldp, pml_of_ldp
@@ -29,6 +31,9 @@ MOST_CELLS = 1 << 17
 
 MILLIONTH = Fraction(1, 1_000_000)
 """The chance that is left to noise which is only concentrated, where no delta was asked for: as in statements."""
+
+_WIDE = 256
+"""Bits of shares up to which sums go by the halves of weights: a dozen passes over them, ten times faster."""
 
 MOST_DIGITS = 1 << 24
 """And up to so many binary digits in all: a tenth of a second."""
@@ -72,11 +77,18 @@ def promises(weights: np.ndarray, prior: Prior | None) -> dict[str, float]:
         whole = np.array([int(share * common) for share in shares], dtype=object)
         held = np.flatnonzero(prior.support)
         weights = weights[held]
-        outer = whole[held] @ weights.astype(object)
+        outer = _mean(whole[held], weights)
         scale = Fraction(common) * total
         found["pml"] = log_up(_greatest(weights.max(axis=0), outer) * scale)
         found["pmc"] = log_up(_greatest(outer, weights.min(axis=0)) / scale)
     return found
+
+
+def _mean(shares: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the sum of rows, each so many times, in Python's integers; in halves where these fit."""
+    if int(weights.max(initial=0)) >> HALVED or max(shares.tolist()).bit_length() > _WIDE:
+        return shares @ weights.astype(object)
+    return Checker(shares, Limits()).mass(weights)
 
 
 def _greatest(above: np.ndarray, below: np.ndarray) -> Fraction | float:
