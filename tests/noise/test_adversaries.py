@@ -122,6 +122,7 @@ def test_the_envelope_of_one_witness_is_neyman_and_pearsons(threshold: float) ->
     if threshold == 0.5 or THOROUGH:
         inverse = m.envelope_threshold(found.value)
         assert inverse.value - inverse.error - 1e-6 <= threshold <= inverse.value + 1e-6
+        assert inverse.error <= 1e-6  # a threshold is not looked for less closely than its tail can be told
 
 
 @settings(max_examples=few(8), deadline=None)
