@@ -238,3 +238,51 @@ def test_masses_of_neighboring_cells_integrate_each_density_once_on_either_side(
         for a, b in itertools.pairwise(edges.tolist())
     ]
     assert found == pytest.approx(truth, rel=1e-11, abs=1e-15)
+
+
+@pytest.mark.parametrize(("first", "second", "count"), [
+    (stats.skewnorm(-2, loc=1e-4, scale=1e-5), stats.skewnorm(-2, loc=1.1e-4, scale=1e-5), 3),
+    (stats.gennorm(0.9), stats.gennorm(0.9, loc=1), 2),
+])  # fmt: skip
+def test_a_composition_is_as_narrow_as_asked_where_cells_are_cut_as_they_count(
+    first: Any, second: Any, count: int
+) -> None:
+    """Against 20,000 cells of equal length, merged: their bracket lies below, by no more than these tell."""
+    found = compose((DistributionPair(first, second), count), tolerance=1e-3).epsilon(1e-5)
+    assert found.upper - found.lower < 1e-3
+    line, laws = cuts.Line(first, second), (first, second)
+    low, high = min(float(law.ppf(1e-13)) for law in laws), max(float(law.isf(1e-13)) for law in laws)
+    edges = np.linspace(low, high, 20_001)
+    (p, _), (q, _) = line.differences(edges[:-1], edges[1:])
+    rows = [np.append(p, 1 - p.sum()), np.append(q, 1 - q.sum())]
+    truth = [
+        compose((dv.dp.PrivacyLoss.between(*turn), count), tolerance=1e-3).epsilon(1e-5) for turn in (rows, rows[::-1])
+    ]
+    assert max(one.lower for one in truth) <= found.upper + 1e-9
+    assert max(one.upper for one in truth) >= found.lower - 2e-3
+
+
+def test_one_pair_of_densities_is_asked_itself() -> None:
+    """The Gaussian pair is known to fifteen digits, and the bracket around it is as narrow."""
+    found = compose(DistributionPair(stats.norm(0), stats.norm(1)))
+    truth = compose(dv.dp.GaussianMechanism(1.0))
+    narrow = found.epsilon(1e-9)
+    assert narrow.upper - narrow.lower < 1e-10
+    assert narrow.lower - 1e-12 <= truth.epsilon(1e-9).upper <= narrow.upper + 1e-12
+
+
+def test_masses_that_no_double_holds_are_no_infinite_losses() -> None:
+    """Where P has its mass Q has e^-1012 of it: the bound from below was above the truth."""
+    pair, truth = DistributionPair(stats.norm(0), stats.norm(45)), dv.dp.GaussianMechanism(1 / 45)
+    for count, tolerance in ((1, 1e-6), (2, 1.0)):
+        found, true = (compose((one, count), tolerance=tolerance).epsilon(1e-6) for one in (pair, truth))
+        assert found.lower <= true.upper
+        assert true.lower <= found.upper < math.inf
+
+
+def test_a_bracket_that_is_wider_than_asked_says_so() -> None:
+    """In the unit; a promise, of which nothing is known from below, does not."""
+    found = compose(dv.dp.GaussianMechanism(0.1), tolerance=1e-15).epsilon(1e-9, "bits")  # known to some roundings
+    assert f"{found.upper - found.lower:.2g} wide where 1.4e-15 was asked for" in repr(found)
+    assert "wide" not in repr(compose(dv.dp.LaplaceMechanism(1.0)).epsilon(1e-9))
+    assert "wide" not in repr(compose(dv.dp.ZcdpRelease(0.1)).epsilon(1e-9))

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, special, stats
 
 import divulge as dv
-from divulge.noise.accumulated import cdf_of, sf_of
+from divulge.noise.accumulated import cdf_of, isf_of, ppf_of, sf_of
 
 
 def skew(x: Any, a: float) -> Any:
@@ -66,3 +66,19 @@ def test_tails_under_a_density_without_a_closed_distribution_function() -> None:
     found = m.tail(0.3)
     assert found.error < 1e-9
     assert found.value == pytest.approx(share, abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    "noise", [stats.exponnorm(0.03), stats.norminvgauss(1, 0.5, loc=-2, scale=1e-3), stats.crystalball(2, 3, loc=5)]
+)
+def test_quantiles_that_scipy_seeks_one_by_one_are_where_both_sides_have_the_level(noise: Any) -> None:
+    """Also beyond 1e-16, where scipy has none from above; at a level of 0 and 1 they are the ends."""
+    levels = np.array([1e-280, 1e-20, 0.1, 0.5, 0.9])
+    seen = levels if noise.dist.name != "crystalball" else levels[1:]  # its tail reaches beyond all doubles
+    assert cdf_of(noise)(ppf_of(noise)(seen)) == pytest.approx(seen, rel=1e-9)
+    assert sf_of(noise)(isf_of(noise)(levels)) == pytest.approx(levels, rel=1e-9)
+    assert ppf_of(noise)(np.array([[0.0], [1.0], [-0.1]])) == pytest.approx(
+        np.array([[-np.inf], [np.inf], [np.nan]]), nan_ok=True
+    )
+    assert isf_of(noise)(0.0) == math.inf
+    assert ppf_of(stats.norm()).__name__ == "ppf"  # scipy's own, where it has a formula

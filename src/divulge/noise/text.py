@@ -8,6 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.extras import require
+from divulge.noise.accumulated import cdf_of, ppf_of
 
 
 def number(text: str, argument: str) -> float:
@@ -79,9 +80,9 @@ def require_formula(distribution: Any, argument: str) -> None:
     if name in _INTEGRALS:
         hint = "give a sample of it, or a family whose density is a formula, such as t or gennorm."
         raise DivulgeError.of(argument, "have a density that is a formula", f"that of {name}", "an integral", hint)
-    low, high = (float(distribution.ppf(p)) for p in (1e-3, 1 - 1e-3))
+    low, high = ppf_of(distribution)(np.array([1e-3, 1 - 1e-3])).tolist()
     with np.errstate(over="ignore"):
-        ended = distribution.cdf(high + 100 * (high - low)) <= 1
+        ended = cdf_of(distribution)(high + 100 * (high - low)) <= 1
     if not ended:
         hint = "use scipy's vonmises_line in place of vonmises."
         raise DivulgeError.of(argument, "have a distribution function that ends at 1", name, "periodic", hint)

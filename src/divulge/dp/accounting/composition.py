@@ -67,6 +67,22 @@ _WORTH = 0.7
 """Two finer grids, one after the other, that leave more than this share of the bracket are the last ones tried."""
 
 
+ROUNDED = 1.001
+"""Times the tolerance: a bracket up to so wide is as narrow as was asked, but for rounding."""
+
+
+@dataclass(frozen=True, repr=False)
+class WideBracket(Bracket):
+    """A bracket on epsilon that is wider than was asked for, and says so where it is shown."""
+
+    tolerance: float
+
+    def __repr__(self) -> str:
+        wide, asked = self.upper - self.lower, self.tolerance
+        ends = f"Bracket(lower={self.lower!r}, upper={self.upper!r})"
+        return f"{ends}, {wide:.2g} wide where {asked:.2g} was asked for: rely on its upper end"
+
+
 @dataclass(frozen=True, eq=False)
 class Composition(Shown):
     """Several releases about the same data, made independently or adaptively: what they add up to.
@@ -161,15 +177,18 @@ class Composition(Shown):
         Returns
         -------
         Bracket
-            Bounds in [0, +inf], in `unit`; +inf when delta is less than the mass of infinite losses.
+            Bounds in [0, +inf], in `unit`; +inf when delta is less than the mass of infinite losses. One that is wider
+            than `tolerance` says so where it is printed, but for promises, of which nothing is known from below.
 
         Examples
         --------
         >>> dv.compose((dv.dp.LaplaceMechanism(1.0), 10)).epsilon(0.0)
         Bracket(lower=10.0, upper=10.0)
         """
-        found = self._epsilon_and_pair(delta)[0]
-        return Bracket(found.lower / nats_per(unit), found.upper / nats_per(unit))
+        found, scale = self._epsilon_and_pair(delta)[0], nats_per(unit)
+        ends = found.lower / scale, found.upper / scale
+        asked = self.known is Known.PROMISE or not self.tolerance * ROUNDED < found.upper - found.lower < math.inf
+        return Bracket(*ends) if asked else WideBracket(*ends, self.tolerance / scale)
 
     def worst_pair(self, delta: float) -> tuple[Hashable, Hashable]:
         """Return the ordered pair of neighbors with the largest epsilon at `delta`.

@@ -21,7 +21,7 @@ from divulge.dp.knowledge import weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss
-from divulge.dp.loss.densities import written
+from divulge.dp.loss.densities import DensityLoss, written
 from divulge.dp.loss.grid import ROUND, Atoms
 from divulge.dp.loss.lattice import LatticeLoss
 from divulge.dp.loss.pair import PrivacyLoss
@@ -58,6 +58,10 @@ _LOG_RATIO = 1e-13
 _SPLIT = 4.0
 """About how many h^2 (tilt + 1) a loss that is split adds to the bracket on epsilon."""
 
+_CELLS = 1.5
+"""Times the tolerance over the draws and the tilt, and 1: the mean square of the cells of a density that adds about a
+quarter of the tolerance to a bracket, where the grid adds a third."""
+
 _COARSE = 0.05
 """The variance of what splitting adds to a sum, times 4, beyond which losses are rather moved down."""
 
@@ -91,6 +95,19 @@ class GaussianSum:
             return ((upper.erfc() - e.exp() * lower.erfc()) / 2).log()
 
         return min(0.0, math.nextafter(exact.correctly_rounded(ball), side * math.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class PairSum:
+    """One pair of densities, which is no sum: asked itself."""
+
+    loss: DensityLoss
+
+    def log_delta(self, epsilon: Any, side: int) -> Any:
+        """Return the logarithm of the lower (side -1) or upper (side +1) end of its bracket on delta."""
+        with np.errstate(divide="ignore"):
+            found = np.log(self.loss.bounds(np.asarray(epsilon, dtype=np.float64))[side > 0])
+        return found if found.ndim else float(found)
 
 
 @dataclass(frozen=True)
@@ -313,7 +330,7 @@ class GridEngine(TiltedEngine):
         """
         if _is_sharp(loss, step):
             return True
-        if len(loss.atoms_at) or isinstance(loss, PromisedLoss):
+        if 0 < len(loss.atoms_at) <= _DENSE or isinstance(loss, PromisedLoss):
             return False
         ends = [1.0 - float(loss.tail(loss.lowest + step))] if loss.lowest > -math.inf else []
         ends += [float(loss.tail(loss.highest - step))] if loss.highest < math.inf else []
@@ -349,6 +366,39 @@ class GridEngine(TiltedEngine):
 
 
 @dataclass(frozen=True)
+class DensityEngine(TiltedEngine):
+    """Any parts, densities among them, each between two pairs of atoms whose cells are short where it counts."""
+
+    parts: tuple[Part, ...]
+    rough: GridEngine  # by cells that are as long everywhere
+    _known: dict[float, GridEngine] = field(default_factory=dict[float, GridEngine], repr=False, compare=False)
+
+    def roughly(self, tolerance: float, most: int) -> "DensityEngine":
+        """Return the same sum with another width to aim at."""
+        return DensityEngine(self.parts, self.rough.roughly(tolerance, most))
+
+    @cached_property
+    def plan(self) -> Plan:
+        return self.rough.plan
+
+    @property
+    def finest(self) -> bool:
+        return any(grid.finest for grid in self._known.values())
+
+    def sums(self, tilt: float) -> Both:
+        if tilt not in self._known:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            spread = _CELLS * self.rough.tolerance / (self.rough.draws * (tilt + 1.0))
+            enclosed = [loss.enclosed(tilt, spread) for loss, _ in self.parts]
+            low, high = (
+                tuple((pair[side], n) for pair, (_, n) in zip(enclosed, self.parts, strict=True)) for side in (0, 1)
+            )
+            self._known[tilt] = replace(self.rough, parts=high, easier=low, _known={})
+        return self._known[tilt].sums(tilt)
+
+
+@dataclass(frozen=True)
 class MixedEngine(TiltedEngine):
     """Few atoms, whose sums are listed, beside what goes to a grid: atoms on no common lattice keep their places."""
 
@@ -376,8 +426,8 @@ class MixedEngine(TiltedEngine):
 class EnclosedEngine:
     """A sum between two others, of which one is easier to tell apart at every epsilon and one harder."""
 
-    low: "ExactEngine | GridEngine | MixedEngine | EnclosedEngine"
-    high: "ExactEngine | GridEngine | MixedEngine | EnclosedEngine"
+    low: "_Alone"
+    high: "_Alone"
     rounding: float  # of all losses together
 
     def roughly(self, tolerance: float, most: int) -> "EnclosedEngine":
@@ -406,7 +456,7 @@ class EnclosedEngine:
 class BoundedEngine:
     """A sum, and beside it what theorems say of it from below and from above."""
 
-    inner: "ExactEngine | GridEngine | MixedEngine | EnclosedEngine"
+    inner: "_Alone"
     below: tuple[Sum, ...]
     above: tuple[Sum, ...]
 
@@ -431,7 +481,8 @@ class BoundedEngine:
         return self._with(sums), start, reach
 
 
-Engine = ExactEngine | GridEngine | MixedEngine | EnclosedEngine | BoundedEngine
+_Alone = ExactEngine | GridEngine | DensityEngine | MixedEngine | EnclosedEngine
+Engine = _Alone | BoundedEngine
 
 
 def _squared(parts: Sequence[Part]) -> Fraction:
@@ -498,7 +549,7 @@ def engine(parts: Sequence[Part], tolerance: float) -> Engine:
     return BoundedEngine(inner, known, (*known, *own)) if known or own else inner
 
 
-def _engine(parts: Sequence[Part], tolerance: float) -> ExactEngine | GridEngine | MixedEngine | EnclosedEngine:
+def _engine(parts: Sequence[Part], tolerance: float) -> _Alone:
     """Return the exact way where there is one, else the grid; of what lies between two others, these."""
     if all(isinstance(loss, GaussianLoss) for loss, _ in parts):
         squared = _squared(parts)
@@ -526,14 +577,23 @@ def _engine(parts: Sequence[Part], tolerance: float) -> ExactEngine | GridEngine
     return GridEngine(tuple(distinct), tolerance)
 
 
-def _enclosed(parts: Sequence[Part], tolerance: float) -> GridEngine | EnclosedEngine:
-    """Return both sums where they are listed, or have few atoms, which need not share a grid; else one grid of both."""
+def _enclosed(parts: Sequence[Part], tolerance: float) -> ExactEngine | DensityEngine | EnclosedEngine:
+    """Return both sums where they are listed, or have few atoms, which need not share a grid; else one grid of both.
+
+    Of one pair of densities itself.
+    """
     low, high = (tuple((loss.enclosing[side], n) for loss, n in parts) for side in (0, 1))
     few = all(len(loss.atoms_at) <= _DENSE for loss, _ in (*low, *high))
     draws = sum(n for loss, n in parts if loss.enclosing[0] is not loss)
+    ((loss, count), *others) = parts
+    if isinstance(loss, DensityLoss) and count == 1 and not others and not few:
+        _, mean, variance = Plan(((*planning_atoms(high[0][0]), 1),)).moments(0.0)
+        return ExactEngine(PairSum(loss), mean, math.sqrt(variance))
     sides = EnclosedEngine(_engine(low, tolerance), _engine(high, tolerance), _LOG_RATIO * draws)
     ways = {type(sides.low), type(sides.high)}
-    return sides if ways == {ExactEngine} or (few and GridEngine not in ways) else GridEngine(high, tolerance, low)
+    if ways == {ExactEngine} or (few and GridEngine not in ways):
+        return sides
+    return DensityEngine(tuple(parts), GridEngine(high, tolerance, low))
 
 
 def _share_a_grid(parts: Sequence[tuple[AtomicLoss, int]]) -> bool:

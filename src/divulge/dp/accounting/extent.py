@@ -23,6 +23,9 @@ _DEEPEST = 740.0
 _PLANNING_CELLS = 4096
 """Cells by which a sum is planned before it is computed."""
 
+_NEAR_ENDS = 1e-8, 0.1, 200
+"""Shares of the whole range from which to which as many cells of a plan narrow towards either end: by an eleventh."""
+
 _WIDTH = 1e-4
 """Relative width to which ends are looked for: a grid that is wider by so much takes no longer."""
 
@@ -41,7 +44,7 @@ def planning_atoms(loss: PrivacyLoss) -> tuple[np.ndarray, np.ndarray]:
         if len(p) <= _PLANNING_CELLS:
             return losses, np.log(p)
         middle = float(losses[np.searchsorted(np.cumsum(p), 0.5 * p.sum())])
-        at = np.searchsorted(_widening(float(losses[0]), middle, float(losses[-1])), losses)
+        at = np.searchsorted(_narrow_at_ends(_widening(float(losses[0]), middle, float(losses[-1]))), losses)
         mass, sums = np.bincount(at, p), np.bincount(at, p * losses)
         return sums[mass > 0] / mass[mass > 0], np.log(mass[mass > 0])
     bottom, top = _reach(loss, lambda t: np.full(t.shape, 1e-30), 1e-320)
@@ -61,6 +64,12 @@ def _widening(bottom: float, middle: float, top: float) -> np.ndarray:
     edges = middle + width * np.sinh(np.linspace(float(ends[0]), float(ends[1]), _PLANNING_CELLS))
     edges[[0, -1]] += np.array([-1e-4, 1e-4]) * width
     return edges
+
+
+def _narrow_at_ends(edges: np.ndarray) -> np.ndarray:
+    """Return edges with more of them towards both ends, where steep powers of e^L see nothing but the last atoms."""
+    away = (edges[-1] - edges[0]) * np.geomspace(*_NEAR_ENDS)
+    return np.unique(np.concatenate([edges, edges[0] + away, edges[-1] - away]))
 
 
 def span(loss: PrivacyLoss, step: float, below: Condition, deepest: float) -> tuple[int, int]:

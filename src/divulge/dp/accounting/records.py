@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
-from divulge.dp.accounting.composition import Composition, compose
+from divulge.dp.accounting.composition import ROUNDED, Composition, compose
 from divulge.dp.accounting.promises import AdpRelease, RenyiRelease, ZcdpRelease
 from divulge.dp.accounting.sampling import FixedSizeSampled, PoissonSampled
 from divulge.dp.knowledge import Known
@@ -32,9 +32,6 @@ SAMPLED: dict[tuple[str, ...], Any] = {
 
 _OTHER = ("mechanism", "neighbors", "noise", "monotone")
 """Parameters that are no numbers; their mechanisms check them."""
-
-_ROUNDED = 1.001
-"""How much wider than the tolerance a bracket is before it is told: widths are only aimed at."""
 
 CURVE = (1e-3, 1e-6, 1e-9)
 """The deltas at which epsilon is told when none is asked for."""
@@ -104,7 +101,7 @@ def wide(composed: Composition, found: Mapping[str, Any]) -> list[Mapping[str, A
         return []
     rows = [row for row in (*found.get("curve", []), found) if isinstance(row.get("epsilon"), dict)]
     widths = [row["epsilon"]["upper"] - row["epsilon"]["lower"] for row in rows]
-    return [row for row, width in zip(rows, widths, strict=True) if found["tolerance"] * _ROUNDED < width < math.inf]
+    return [row for row, width in zip(rows, widths, strict=True) if found["tolerance"] * ROUNDED < width < math.inf]
 
 
 def summary(

@@ -242,10 +242,12 @@ def log_deltas(total: Sum, epsilons: np.ndarray, side: int) -> np.ndarray:
 
 
 def tilted(atoms: Atoms, step: float, tilt: float) -> tuple[np.ndarray, float]:
-    """Return the tilted masses, normalized, and log sum_k m_k e^(tilt h k)."""
+    """Return the tilted masses, normalized, and log sum_k m_k e^(tilt h k); zeros where a bound from below has none."""
     with np.errstate(divide="ignore"):
         logs = np.log(atoms.masses) + tilt * step * np.arange(atoms.first, atoms.first + len(atoms.masses))
     top = float(logs.max())
+    if top == -math.inf:
+        return np.zeros(len(logs)), 0.0
     weights = np.exp(logs - top)
     total = float(weights.sum())
     return weights / total, top + math.log(total)

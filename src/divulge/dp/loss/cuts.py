@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.quadrature import panels
-from divulge.noise.accumulated import cdf_of, sf_of
+from divulge.noise.accumulated import cdf_of, isf_of, ppf_of, sf_of
 from divulge.roots import peaks
 
 _TAILS = 10.0 ** -np.arange(300.0, 2.0, -2.0)
@@ -49,6 +49,7 @@ class Cells:
     q_unknown: np.ndarray
     nodes: np.ndarray
     p_weights: np.ndarray  # of the nodes under P; they sum to p
+    q_weights: np.ndarray
     ratios: np.ndarray  # log ratio at the nodes
     left: np.ndarray  # log ratio just inside the left edge
     right: np.ndarray
@@ -59,10 +60,17 @@ class Cells:
         x = np.column_stack([self.edges[:-1], self.nodes, self.edges[1:]]).ravel()
         return x, np.column_stack([self.left, self.ratios, self.right]).ravel()
 
+    def reverse(self) -> "Cells":
+        """Return the cells of the pair (Q, P)."""
+        masses = self.q, self.p, self.q_unknown, self.p_unknown
+        return Cells(
+            self.edges, *masses, self.nodes, self.q_weights, self.p_weights, -self.ratios, -self.left, -self.right
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Two laws with `logpdf`, `pdf`, `cdf`, `sf`, `ppf`, `isf`, `median`, as in scipy.stats."""
+    """Two laws with `logpdf`, `pdf`, `cdf`, `sf`, `ppf`, `isf`, as in scipy.stats."""
 
     first: Any
     second: Any
@@ -74,7 +82,7 @@ class Line:
 
     @cached_property
     def _medians(self) -> tuple[float, float]:
-        return float(self.first.median()), float(self.second.median())
+        return tuple(float(ppf_of(law)(np.array([0.5]))[0]) for law in (self.first, self.second))  # pyright: ignore[reportReturnType]
 
     def masses(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return P and Q of the intervals, by cdf left of the median and by sf right of it."""
@@ -93,7 +101,7 @@ class Line:
 
     def cells(self) -> Cells:
         """Return the cells on which both densities agree with both distribution functions, cut at extrema too."""
-        points = [f(_LEVELS) for law in (self.first, self.second) for f in (law.ppf, law.isf)]
+        points = [f(_LEVELS) for law in (self.first, self.second) for f in (ppf_of(law), isf_of(law))]
         x = np.unique(np.concatenate([*points, *(_known_edges(law) for law in (self.first, self.second))]))
         x = x[np.isfinite(x)]
         x = np.unique(np.concatenate([x, x[1:] / 2 + x[:-1] / 2]))
@@ -134,11 +142,14 @@ class Line:
             missing = np.abs(np.nan_to_num(weight.sum(axis=1), nan=0.0, posinf=0.0) - mass)
             masses.append(mass)
             unknown.append(np.where(missing > ROUNDED * (near + 1), np.minimum(missing, mass), 0.0))
-        p_weights = np.nan_to_num(weights[0], nan=0.0, posinf=0.0)
-        total = p_weights.sum(axis=1, keepdims=True)
-        spread = np.where(total > 0, p_weights / np.where(total > 0, total, 1.0), 1.0 / _NODES) * masses[0][:, None]
+        spread: list[np.ndarray] = []
+        for mass, weight in zip(masses, weights, strict=True):
+            known = np.nan_to_num(weight, nan=0.0, posinf=0.0)
+            total = known.sum(axis=1, keepdims=True)
+            share = np.where(total > 0, known / np.where(total > 0, total, 1.0), 1.0 / _NODES)
+            spread.append(share * mass[:, None])
         ends = (self.log_ratio(np.nextafter(end, side)) for end, side in ((low, np.inf), (high, -np.inf)))
-        return (*masses, *unknown, nodes, spread, self.log_ratio(nodes), *ends)
+        return (*masses, *unknown, nodes, *spread, self.log_ratio(nodes), *ends)
 
     def _extrema(self, x: np.ndarray, ratios: np.ndarray) -> np.ndarray:
         """Return the points between which the log ratio turns, found by golden sections."""

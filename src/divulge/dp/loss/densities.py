@@ -13,14 +13,24 @@ import numpy as np
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.cuts import AGREED, ROUNDED, Cells, Line
 from divulge.dp.loss.numbers import Bracket
-from divulge.dp.loss.pair import LossFunction, PrivacyLoss
+from divulge.dp.loss.pair import SMALLEST, LossFunction, PrivacyLoss
 
 _HUGE = np.finfo(np.float64).max
+_LEAST_NORMAL = np.finfo(np.float64).tiny
 _WIDEST = 700.0
-"""Losses beyond count as infinite, or are left out where this is safe: e^709.8 is the largest double."""
+"""Losses beyond are not weighted by e^loss: e^709.8 is the largest double."""
 
-_FINER = 48
-"""Cells between two cuts of the line, for composition."""
+_LARGEST = 1e8
+"""Losses beyond count as infinite: nothing that is told of a composition is as large."""
+
+_FINER = 8
+"""Cells between two cuts of the line, for composition, before it is known which of them count."""
+
+_MOST_FINER = 1 << 18
+"""Cells that a composition has at most: two seconds, of distributions whose functions take long."""
+
+_APART = 64
+"""Doubles between two cuts below which there are no others."""
 
 _GROWING, _SHRINKING = 1e-9, 0.1
 """A log ratio grows without end where it rises by more than this, relatively, and by this share of the step before."""
@@ -45,6 +55,18 @@ _DECAYED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
+class _Pieces:
+    """Neighboring cells of the whole line, the first and the last of them without end; of shape (K,)."""
+
+    edges: np.ndarray  # of shape (K + 1,)
+    left: np.ndarray  # log ratio just inside the left edge
+    right: np.ndarray
+    p: np.ndarray
+    p_from: np.ndarray  # the larger of the two values that p is the difference of
+    q: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class DensityLoss(PrivacyLoss):
     """Loss of two continuous distributions with `logpdf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as in scipy.stats.
 
@@ -65,7 +87,8 @@ class DensityLoss(PrivacyLoss):
 
     @cached_property
     def _cells(self) -> Cells:
-        return self._line.cells()
+        known: Cells | None = vars(self._reverse).get("_cells")
+        return self._line.cells() if known is None else known.reverse()
 
     def _both(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return P and Q of the sets where the log ratio exceeds each threshold."""
@@ -171,7 +194,9 @@ class DensityLoss(PrivacyLoss):
 
     @cached_property
     def _reverse(self) -> "DensityLoss":
-        return DensityLoss(self.second, self.first, (self.pair[1], self.pair[0]))
+        turned = DensityLoss(self.second, self.first, (self.pair[1], self.pair[0]))
+        vars(turned)["_reverse"] = self
+        return turned
 
     def _tail(self, t: np.ndarray) -> np.ndarray:
         return self._both(t)[0]
@@ -191,9 +216,16 @@ class DensityLoss(PrivacyLoss):
         one, with all that densities and distribution functions leave open, where the log ratio passes epsilon at most
         once inside a cell on which they agree: an estimate.
         """
-        p, q = (float(mass) for mass in self._both(np.array(epsilon)))
-        value, slack = p - math.exp(epsilon) * q, 1e-13 * (p + math.exp(epsilon) * q)
-        return Bracket(max(0.0, value - slack), min(1.0, max(0.0, value) + slack + self.unknown))
+        return Bracket(*(float(end) for end in self.bounds(np.array(epsilon))))
+
+    def bounds(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return both ends of `bracket` at many epsilons."""
+        p, q = self._both(epsilon)
+        with np.errstate(over="ignore", invalid="ignore"):
+            grown = np.where(q > 0, np.exp(epsilon) * q, 0.0)
+            most = np.where(q < _LEAST_NORMAL, np.exp(epsilon) * (q + SMALLEST), grown)  # of Q that no double holds
+        value, slack = p - grown, 1e-13 * (p + grown)
+        return np.maximum(0.0, p - most - slack), np.minimum(1.0, np.maximum(0.0, value) + slack + self.unknown)
 
     @cached_property
     def enclosing(self) -> tuple[PrivacyLoss, PrivacyLoss]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -204,28 +236,77 @@ class DensityLoss(PrivacyLoss):
         Cells of one log ratio are one atom, with the rounding of their masses on either side; what may be nothing but
         rounding, as cells between two bins of a histogram, is no evidence.
         """
+        return self._enclosed(self._pieces)
+
+    def enclosed(self, tilt: float, spread: float) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return `enclosing` by cells so short that the mean square of their widths is at most `spread`.
+
+        Widths are those of the log ratio, under P tilted by e^(tilt L): merging and splitting change the variance of
+        the tilted loss by less than that square. A cell of mass w and width h that is cut into m has w h^2 / m^2 left,
+        so that the fewest cells for a sum have m proportional to (w h^2)^(1/3).
+        """
+        known = self._pieces
+        high = np.maximum(known.left, known.right)[1:-1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            width = np.abs(known.right - known.left)[1:-1]
+            logs = np.log(known.p[1:-1]) + tilt * high
+        inside = (np.abs(high) < _LARGEST) & (width < _LARGEST) & (known.p + known.q > _SEEN)[1:-1]
+        logs = np.where(inside & (logs == logs), logs, -math.inf)
+        top = float(logs.max(initial=-math.inf))
+        weights = np.exp(logs - top) if math.isfinite(top) else np.zeros(len(logs))
+        roots = np.cbrt(weights / max(float(weights.sum()), 1.0) * np.where(inside, width, 0.0) ** 2)
+        counts = np.ceil(np.minimum(roots * math.sqrt(float(roots.sum()) / spread), _MOST_FINER))
+        if (most := float(counts.sum())) > _MOST_FINER:
+            counts = np.ceil(counts * (_MOST_FINER / most))
+        return self._enclosed(self._cut(known, np.maximum(counts, 1).astype(np.int64)))
+
+    @cached_property
+    def _pieces(self) -> "_Pieces":
+        """Cells cut into some of equal length where they hold mass and their log ratio is not level."""
         cells = self._cells
         with np.errstate(invalid="ignore"):
             seen = (cells.p + cells.q > _SEEN) & ~(np.abs(cells.right - cells.left) <= _LEVEL)
-        low, width = cells.edges[:-1, None], np.diff(cells.edges)[:, None]
-        finer = low[seen] + width[seen] * np.linspace(0, 1, _FINER, endpoint=False)
-        x = np.unique(np.concatenate([finer.ravel(), cells.edges]))
-        edges = np.concatenate([[-np.inf], x, [np.inf]])
+        edges = np.concatenate([[-np.inf], cells.edges, [np.inf]])
+        left, right = (np.concatenate([side[:1], side, side[-1:]]) for side in (cells.left, cells.right))
+        left[-1], right[0] = cells.right[-1], cells.left[0]
+        none = np.zeros(len(left))
+        return self._cut(_Pieces(edges, left, right, none, none, none), np.where(seen, _FINER, 1))
+
+    def _cut(self, known: "_Pieces", counts: np.ndarray) -> "_Pieces":
+        """Return cells cut into so many each, but for both tails; what has no doubles inside is left whole."""
+        low, high = known.edges[1:-2], known.edges[2:-1]
+        whole = high - low <= _APART * np.spacing(np.maximum(np.abs(low), np.abs(high)))
+        counts = np.where(whole, 1, counts)
+        starts = np.cumsum(counts) - counts
+        turn = np.arange(int(counts.sum())) - np.repeat(starts, counts)
+        x = np.repeat(low, counts) + np.repeat((high - low) / counts, counts) * turn
+        x = np.minimum(x, np.repeat(high, counts))
+        left = np.empty(len(x))
+        left[starts] = known.left[1:-1]
+        left[turn > 0] = self._line.log_ratio(x[turn > 0])
+        right = np.append(left[1:], 0.0)
+        right[starts + counts - 1] = known.right[1:-1]
+        edges = np.concatenate([[-np.inf], x, known.edges[-2:]])
         (p, p_from), (q, _) = self._line.differences(edges[:-1], edges[1:])
-        inside = [self._line.log_ratio(at) for at in (np.nextafter(x[:-1], np.inf), np.nextafter(x[1:], -np.inf))]
-        ends = np.clip([np.append(inside[0], inside[1][-1]), np.append(inside[0][0], inside[1])], -_HUGE, _HUGE)
-        left, right = np.append(ends[0][0], ends[0]), np.append(ends[1], ends[1][-1])
+        left, right = (
+            np.concatenate([old[:1], new, old[-1:]]) for old, new in ((known.left, left), (known.right, right))
+        )
+        return _Pieces(edges, left, right, p, p_from, q)
+
+    def _enclosed(self, pieces: "_Pieces") -> tuple[PrivacyLoss, PrivacyLoss]:
+        cells, p, q = self._cells, pieces.p, pieces.q
+        left, right = (np.clip(side, -_HUGE, _HUGE) for side in (pieces.left, pieces.right))
         low, high = np.minimum(left, right), np.maximum(left, right)
         flat = (high - low <= _LEVEL) & (np.abs(high) < _WIDEST)
         flat &= np.abs(q - p * np.exp(-np.where(flat, high, 0.0))) <= AGREED * q + ROUNDED
-        rounding = ROUNDED * p_from
+        rounding = ROUNDED * pieces.p_from
         stepped = bool(flat[p > ROUNDED].all())
         seen = flat | ((p > rounding) & (not stepped))
-        sure, under_q = np.where(flat, np.maximum(p - rounding, 0.0), p) * seen, q * seen
+        sure, under_q = np.where(flat, np.maximum(p - rounding, 0.0), p) * seen, _above_doubles(q, low, high) * seen
         merged = _merged(sure, under_q, high, flat, self.pair)
         most = np.where(flat, p + rounding, p)
         open_ = np.where(cells.p_unknown > AGREED * cells.p, cells.p_unknown, 0.0) / np.where(cells.p > 0, cells.p, 1.0)
-        at = np.clip(np.searchsorted(cells.edges, edges[:-1], side="right") - 1, 0, len(cells.p) - 1)
+        at = np.clip(np.searchsorted(cells.edges, pieces.edges[:-1], side="right") - 1, 0, len(cells.p) - 1)
         return merged, _split(most, open_[at], q, low, high, self.pair)
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
@@ -258,15 +339,20 @@ def written(law: Any) -> str:
     return f"{law.dist.name}({', '.join(arguments)})"
 
 
+def _above_doubles(q: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return masses of Q rounded up where they are no normal doubles: a log ratio that has an end is not infinite."""
+    return np.where((q < _LEAST_NORMAL) & (low < _HUGE) & (high > -_HUGE), q + SMALLEST, q)
+
+
 def _merged(p: np.ndarray, q: np.ndarray, ratios: np.ndarray, flat: np.ndarray, pair: Any) -> AtomicLoss:
     """Return one atom for each cell, and one for all flat cells of the same log ratio; the largest has what is left."""
     levels, where = np.unique(ratios[flat], return_inverse=True)
     mass = np.bincount(where, p[flat], minlength=len(levels))
     rows = np.concatenate([p[~flat], mass]), np.concatenate([q[~flat], mass * np.exp(-levels)])
-    one, other = (row / max(1.0, math.fsum(row.tolist())) for row in rows)
+    one, other = (row / max(1.0, float(row.sum())) for row in rows)
     largest = int((one + other).argmax())
     for row in (one, other):
-        row[largest] += max(0.0, 1.0 - math.fsum(row.tolist()))
+        row[largest] += max(0.0, 1.0 - float(row.sum()))
     return AtomicLoss.of_rows(one, other, pair)
 
 
@@ -278,19 +364,19 @@ def _split(
     So has the share of each mass of P of which nothing is known, and the mass of Q that no atom has the infinite loss
     of the other order.
     """
-    whole, p = math.fsum(p.tolist()), p * (1.0 - unknown)
+    whole, p = float(p.sum()), p * (1.0 - unknown)
     apart = (high - low > _LEVEL) & (np.abs(high) < _WIDEST) & (np.abs(low) < _WIDEST)
     near, far = np.exp(-np.where(apart, low, 1.0)), np.exp(-np.where(apart, high, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         at_low = np.where(apart, np.clip((q - far * p) / (near - far), 0.0, p), 0.0)
-    inside = np.abs(high) < _WIDEST
+    inside = (high > -_WIDEST) & (high < _LARGEST)
     losses = np.concatenate([low[apart], high[inside]])
     mass = np.concatenate([at_low[apart], (p - at_low)[inside]])
     values, where = np.unique(losses, return_inverse=True)
     mass = np.bincount(where, mass, minlength=len(values)) / min(1.0, whole)
     values, mass = values[mass > 0], mass[mass > 0]
-    infinite = min(1.0, math.fsum(p[high >= _WIDEST].tolist()) + max(0.0, whole - math.fsum(p.tolist())))
+    infinite = min(1.0, math.fsum(p[high >= _LARGEST].tolist()) + max(0.0, whole - float(p.sum())))
     under_q = mass * np.exp(-values)
-    under_q /= max(1.0, math.fsum(under_q.tolist()))
-    rest = max(0.0, 1.0 - math.fsum(under_q.tolist()))
+    under_q /= max(1.0, float(under_q.sum()))
+    rest = max(0.0, 1.0 - float(under_q.sum()))
     return AtomicLoss(values, mass, under_q, infinite, rest, pair)

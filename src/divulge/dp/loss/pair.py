@@ -179,6 +179,17 @@ class PrivacyLoss(ABC):
         """Two losses for a composition, one easier and one harder to tell apart: itself, where its cells are known."""
         return self, self
 
+    def enclosed(self, tilt: float, spread: float) -> tuple["PrivacyLoss", "PrivacyLoss"]:
+        """Return `enclosing` by cells whose mean square, under P tilted by e^(tilt L), is about `spread` at most.
+
+        Examples
+        --------
+        >>> loss = PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"])
+        >>> loss.enclosed(0.0, 1e-6) == (loss, loss)  # its cells are known
+        True
+        """
+        return self.enclosing
+
     @property
     def pair_alone(self) -> "PrivacyLoss":
         """The pair of distributions, without bounds that are known otherwise."""

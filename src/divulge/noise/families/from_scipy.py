@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError
-from divulge.noise.accumulated import cdf_of
+from divulge.noise.accumulated import cdf_of, ppf_of
 from divulge.noise.direct import log_density_of
 from divulge.noise.families.continuous import gaussian, laplace, logistic, student_t
 from divulge.noise.families.noise import Noise, Ratio
@@ -136,7 +136,7 @@ def _shape(distribution: Any, logpdf: Callable[[Any], Any]) -> dict[str, Any]:
     rounding = 1e-15 * (1 + np.abs(g)) / np.minimum(np.diff(z, prepend=-math.inf), np.diff(z, append=math.inf))
     allowed = 1e-9 * np.abs(steep) + rounding[1:] + rounding[:-1]
     low, high = (float(end) for end in distribution.support())
-    scale = float(distribution.ppf(0.75) - distribution.ppf(0.25))
+    scale = float(np.diff(ppf_of(distribution)(np.array([0.25, 0.75])))[0])
     loc = _parameters(distribution).get("loc", 0.0)
     tops, bottoms = turns(z, g, steep, allowed)
     ends = [end for end in (low, high) if math.isfinite(end)]

@@ -11,7 +11,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.late import Kept
 from divulge.model.entries import frozen
-from divulge.noise.accumulated import sf_of
+from divulge.noise.accumulated import isf_of, ppf_of, sf_of
 
 LogDensity = Callable[[np.ndarray], np.ndarray]
 Ratio = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -82,7 +82,8 @@ class Noise:
         """Return its scale: a parameter of the families; of other noise, half the distance between its quartiles."""
         if self.of_family:
             return self.parameters["scale"]
-        return float(self.frozen.ppf(0.75) - self.frozen.ppf(0.25)) / 2
+        low, high = ppf_of(self.frozen)(np.array([0.25, 0.75])).tolist()
+        return (high - low) / 2
 
     def spread(self, rare: float) -> tuple[float, float]:
         """Return the quantiles with this mass on either side, or about as rare ones where scipy finds none.
@@ -94,7 +95,8 @@ class Noise:
             return -far, far
         levels = np.geomspace(rare, 1e-10, 16)
         with np.errstate(all="ignore"):
-            left, right, middle = self.frozen.ppf(levels), self.frozen.isf(levels), self.frozen.median()
+            left, right = ppf_of(self.frozen)(levels), isf_of(self.frozen)(levels)
+            middle = ppf_of(self.frozen)(np.array([0.5]))
         first = left[np.isfinite(left) & (left <= middle)][0]
         last = right[np.isfinite(right) & (right >= middle)][0]
         return float(first), float(last)
@@ -154,7 +156,7 @@ class Noise:
     def _quantiles(self) -> np.ndarray:
         levels = np.array([0.0, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.2])
         with np.errstate(all="ignore"):
-            quantiles = self.frozen.ppf([*levels, 0.5]), self.frozen.isf(levels)
+            quantiles = ppf_of(self.frozen)(np.append(levels, 0.5)), isf_of(self.frozen)(levels)
             z = np.concatenate([*quantiles, [self.mode or 0.0], self.poles, self.rough])
         return frozen(np.unique([*z[np.isfinite(z)], *self.spread(1e-17)]))
 

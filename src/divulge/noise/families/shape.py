@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.noise.accumulated import cdf_of, sf_of
+from divulge.noise.accumulated import cdf_of, isf_of, ppf_of, sf_of
 from divulge.noise.quadrature import finite_or_zero, panels
 
 LogPdf = Callable[[Any], Any]
@@ -70,7 +70,8 @@ def _masses(median: float, edges: np.ndarray, beside: np.ndarray) -> np.ndarray:
 def cells(distribution: Any, logpdf: LogPdf) -> Cells:
     """Return cells in which the density is what the distribution function says, out to 1e-15 of the mass."""
     low, high = (float(end) for end in distribution.support())
-    median, width = float(distribution.median()), float(distribution.ppf(0.75) - distribution.ppf(0.25))
+    lower, median, upper = ppf_of(distribution)(np.array([0.25, 0.5, 0.75])).tolist()
+    width = upper - lower
     ends = _far(distribution, median)
     parts = [np.array([median])]
     for sign, end in zip((-1.0, 1.0), ends, strict=True):
@@ -106,10 +107,10 @@ def cells(distribution: Any, logpdf: LogPdf) -> Cells:
 def _far(distribution: Any, median: float) -> tuple[float, float]:
     """Return the quantiles at 1e-15, or the rarest that scipy finds on the right side of the median."""
     levels = np.geomspace(_RARE, 1e-6, 10)
-    left, right = distribution.ppf(levels), distribution.isf(levels)
+    left, right = ppf_of(distribution)(levels), isf_of(distribution)(levels)
     first = left[np.isfinite(left) & (left < median)]
     last = right[np.isfinite(right) & (right > median)]
-    quartiles = distribution.ppf([0.25, 0.75])
+    quartiles = ppf_of(distribution)(np.array([0.25, 0.75]))
     return float(first[0] if len(first) else quartiles[0]), float(last[0] if len(last) else quartiles[1])
 
 
