@@ -8,6 +8,7 @@ libraries were loaded.
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from scipy import stats
 import divulge as dv
 
 ROUNDS = 30
+
+DENSITIES: dict[str, Callable[..., Any]] = {
+    "skew normals": partial(stats.skewnorm, 4),
+    "exponnorms": partial(stats.exponnorm, 1.5),
+    "gennorms": partial(stats.gennorm, 1.5),
+    "norminvgausses": partial(stats.norminvgauss, 1, 0.5),
+}
+"""Laws without a closed loss, by their place."""
 
 
 def calls() -> dict[str, Callable[[], Any]]:
@@ -129,9 +138,18 @@ def questions() -> dict[str, Callable[[], Any]]:
             (d.DiscreteGaussianMechanism(5000.0), 1000)
         ).epsilon(1e-6),
         "sampled Gaussian, sigma 0.4, rate 1e-9, a million times, delta 1e-20": lambda: d.compose(rare).epsilon(1e-20),
-        "ten releases of a pair of skew normals": lambda: d.compose(
-            (moved(lambda loc: stats.skewnorm(4, loc=loc)), 10)
-        ).epsilon(1e-6),
+        **{
+            f"ten releases of a pair of {name}": lambda law=law: d.compose((moved(law), 10)).epsilon(1e-6)
+            for name, law in DENSITIES.items()
+        },
+        "one release of the pair of exponnorms": lambda: d.compose(moved(DENSITIES["exponnorms"])).epsilon(1e-6),
+        "trade-off function of the pair of skew normals": lambda: d.trade_off(moved(DENSITIES["skew normals"])),
+        "trade-off function of ten releases of it": lambda: d.trade_off(
+            d.compose((moved(DENSITIES["skew normals"]), 10))
+        ),
+        "1,228 samples of 28 of 1e6 records, sigma 0.7, delta 4e-11": lambda: d.compose(
+            (d.FixedSizeSampled(d.GaussianMechanism(0.7), 28, 10**6), 1228)
+        ).epsilon(4e-11),
         "tail of pml under `skewnorm(4)`, of a uniform secret": lambda: noise("skewnorm(4)").tail(0.3),
         "tail of pml under `exponnorm(1.5)`, of a uniform secret": lambda: noise("exponnorm(1.5)").tail(0.3),
         "tail of pml under `norminvgauss(1, 0.5)`, of a uniform secret": lambda: noise("norminvgauss(1, 0.5)").tail(

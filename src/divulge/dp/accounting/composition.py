@@ -57,7 +57,8 @@ _CURVE = 512
 
 _COARSER = (1e4, 1e2)
 _FINE, _SHARE = 1e-5, 1e-3
-"""Above this tolerance a crossing is looked for to this share of it: its sums are bounds, and coarse."""
+"""Above this tolerance a crossing is looked for to this share of it: its sums are bounds, and coarse. A trade-off curve
+is no finer either: between its points lies more."""
 
 _FINER = 0.25
 """The factor on the tolerance where a bracket is too wide: a grid of so much finer cells takes four times as long."""
@@ -370,7 +371,7 @@ class Composition(Shown):
             return trade_off(losses)
         top = min(max(self.roughly(1e-2).epsilon(1e-9).upper, 1e-9), 700.0)
         epsilons = np.linspace(0.0, top, _CURVE)
-        deltas = self.deltas(epsilons, 1)
+        deltas = self.roughly(max(self.tolerance, _FINE)).deltas(epsilons, 1)
         return trade_off(AtomicLoss(**dominating(epsilons[1:], deltas[1:], float(deltas[0]))))
 
     def deltas(self, epsilons: np.ndarray, side: int) -> np.ndarray:
