@@ -25,7 +25,7 @@ _INSIDE = np.arange(1.0, 32.0) / 32
 _ROUNDS = 8
 """Rounds of that, down to 2^-40 of the distance from `loc`."""
 
-Function = Callable[[np.ndarray], np.ndarray]
+Function = Callable[[Any], Any]
 
 
 def cdf_of(distribution: Any) -> Function:
