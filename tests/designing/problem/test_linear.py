@@ -363,6 +363,18 @@ def test_a_program_that_is_too_large_for_the_time_is_not_begun(monkeypatch: pyte
     assert found.bound <= found.utility == pytest.approx(1 - p.max())
 
 
+def test_a_secret_next_to_impossible_spoils_neither_the_channel_nor_its_bound() -> None:
+    """The limit 1 / P_x that follows from the mean, beside numbers near 1, made HiGHS call a bad channel optimal."""
+    p, scores = np.array([1e-13, 0.2, 0.8 - 1e-13]), np.array([[-1.1, 0.2, 10.1], [6.6, 7.7, -6.0], [-2.6, -8.1, 1.0]])
+    tiny = dv.design([1.2e-13, 0.924, 0.076 - 1.2e-13], dv.LDP(1e-6), utility=scores)
+    assert tiny.bound - tiny.utility < 1e-4
+    for guarantee in (dv.PMC(3), dv.LDP(3), dv.ALIP(3, 30), dv.LIP(0.5)):
+        found = dv.design(p, guarantee, utility=scores)
+        assert found.bound - found.utility < 1e-6
+        assert found.utility >= (p @ scores).max() - 1e-9
+        assert kept(found)
+
+
 def test_another_library_may_have_solved_programs_on_more_threads() -> None:
     """HiGHS has one number of threads for the whole process: ours ended in an error, and nothing was said."""
     highspy.Highs.resetGlobalScheduler(True)

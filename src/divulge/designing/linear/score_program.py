@@ -29,6 +29,8 @@ _USED = 1e-12
 """The probability from which an outcome is used: the solver's tolerances leave some that are not."""
 _EDGE = 1e-12
 """How near to 1 the mass of a column may be in rounding."""
+_RARE, _RAISED = 1e-6, (1e-9, 1e-8, 1e-7)
+"""Probabilities whose prices are raised by shares of the largest gain, up to the tolerance of HiGHS."""
 _PRIMAL = 4
 """The simplex method that goes on from a basis which stays feasible when columns are added."""
 _FINEST = 1e-10
@@ -75,6 +77,12 @@ class Scoring:
     def priced(self) -> bool:
         """Whether `best_columns` knows what a column could add: there is one guard, and no outcome has a name."""
         return len(self.guards) == 1 and self.leads is None and not self.loose.any()
+
+    @property
+    def implied(self) -> bool:
+        """Whether the upper limit follows from the mean of 1: numbers like 1 / 1e-13 spoil a program for nothing."""
+        least = float(self.guards.min())
+        return not self.loose.any() and self.limits.high * least >= (1 - _EDGE) * (1 - self.limits.low * (1 - least))
 
     @property
     def allowed(self) -> np.ndarray:
@@ -128,7 +136,10 @@ def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
     if n * m > _LOADED * effort.left:
         return _at_once(scoring)
     ran = _ran(scoring, effort, None if quiet is None else (_mean(scoring, quiet.channel), quiet.bound))
-    return _at_once(scoring) if ran is None else Solution(ran.channel, bound_of(scoring, ran.dual), ran.dual)
+    if ran is None:
+        return _at_once(scoring)
+    bound, dual = _sharpest(scoring, ran.dual)
+    return Solution(ran.channel, bound, dual)
 
 
 def _by_prices(scoring: Scoring, best: Solution, effort: Effort) -> Solution | None:
@@ -148,8 +159,8 @@ def _by_prices(scoring: Scoring, best: Solution, effort: Effort) -> Solution | N
             return best if effort.late() else None
         channel, none = np.zeros((n, m)), np.zeros((len(scoring.guards), m))
         channel[:, outcomes] = ran.channel
-        dual = Dual(ran.dual.rows, none, none, ran.dual.capacity, ran.dual.judges)
-        prices, bound = _prices(scoring, dual), bound_of(scoring, dual)
+        bound, dual = _sharpest(scoring, Dual(ran.dual.rows, none, none, ran.dual.capacity, ran.dual.judges))
+        prices = _prices(scoring, dual)
         reached = _mean(scoring, channel)
         if reached >= value:
             value, best = reached, replace(best, channel=channel, dual=dual)
@@ -308,6 +319,7 @@ def _program(scoring: Scoring) -> _Program:
     from scipy import sparse
 
     (n, m), limits, allowed = scoring.scores.shape, scoring.limits, scoring.allowed
+    high = math.inf if scoring.implied else limits.high
     column, every, one = sparse.identity(m), np.ones((1, m)), np.ones((1, 1))
     masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
     copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
@@ -333,10 +345,10 @@ def _program(scoring: Scoring) -> _Program:
     }
     if scoring.leads is not None:
         blocks |= _named_rows(scoring, block)
-    elif min(limits.high, limits.ratio, limits.capacity) < inf:
+    elif min(high, limits.ratio, limits.capacity) < inf:
         blocks["top"] = block(sparse.identity(n * m), w=-sparse.kron(np.ones((n, 1)), column))
-    if limits.high < inf:
-        blocks["high"] = block(-limits.high * masses, w=copies, b=(1 - limits.high) * copies)
+    if high < inf:
+        blocks["high"] = block(-high * masses, w=copies, b=(1 - high) * copies)
     if limits.low > 0:
         loose = sparse.kron(scoring.loose[:, None], column)  # what is free lies where the column is largest
         blocks["low"] = block(-limits.low * masses, w=-limits.low * loose, b=(1 - limits.low) * copies, low=0.0,
@@ -424,6 +436,18 @@ def bound_of(scoring: Scoring, dual: Dual) -> float:
         fixed += (-scoring.floors * dual.occurrence).ravel().tolist()
     total = math.fsum([*fixed, float(_prices(scoring, dual).max())])
     return total + 2.0**-49 * math.fsum(map(abs, fixed))
+
+
+def _sharpest(scoring: Scoring, dual: Dual) -> tuple[float, Dual]:
+    """Return (bound, dual) of the dual, or of one that pays a little more for secrets so rare that lifts are huge.
+
+    There what HiGHS misses by its tolerance counts many times over, and what is paid too much only once.
+    """
+    rare = scoring.reference < _RARE
+    unit = float(np.abs(scoring.reference[:, None] * scoring.finite).max())
+    shares = (0.0, *_RAISED) if rare.any() else (0.0,)
+    trials = [replace(dual, rows=dual.rows + np.where(rare, share * unit, 0.0)) for share in shares]
+    return min(((bound_of(scoring, one), one) for one in trials), key=lambda pair: pair[0])
 
 
 def _prices(scoring: Scoring, dual: Dual) -> np.ndarray:
