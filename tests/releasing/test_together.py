@@ -260,7 +260,7 @@ def test_more_combinations_than_are_shown_are_asked_for_by_number() -> None:
     sides = [ReportSide(P.hadamard(200, 3.0), name, None, b"") for name in "xy"]
     counted = Together(sides)
     none = np.empty((50, 0), dtype=np.uint64)
-    counted.add([side.marks_of(np.arange(50), none) for side in sides])
+    counted.add(*(side.marks_of(np.arange(50), none) for side in sides))
     with pytest.raises(DivulgeError, match="top=100"):
         counted.frequencies(None, 0.95, True, 1, None)
     assert len(counted.frequencies(3, 0.95, True, 1, None).values) == 3

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,22 +46,13 @@ def collected_frequencies(
         values = _listed(values, oracle.columns)
     elif values is not None and len(oracle.columns) > 1:
         values = [combined(_whole(one, len(oracle.columns))) for one in values]
-    source = opened_by(released, engine, progress)
     protocol, (name,) = oracle.protocol, receipt.names_of(oracle)
     columns = report_columns(protocol, name)
-    reading = [*columns, *([by] if by else [])]
-    source.require_values(reading)
-    groups: dict[Hashable, Decoder | PrefixDecoder] = {}
-    for batch in source.batches(reading):
-        arrays = [batch.column(one) for one in columns]
-        reports, seeds = read_reports(protocol, arrays)
-        for label, rows in groups_of(batch, by):
-            if label not in groups:
-                groups[label] = decoder_of(protocol, values, oracle.key)
-                require_room_for(groups, by)
-            groups[label].add(reports[rows], seeds[rows])
-    if not groups:
-        raise DivulgeError.of("released", "have at least one row", "it", "empty")
+    groups: dict[Hashable, Decoder | PrefixDecoder] = counted(
+        opened_by(released, engine, progress), columns, by,
+        lambda: decoder_of(protocol, values, oracle.key),
+        lambda batch: read_reports(protocol, [batch.column(one) for one in columns]),
+    )  # fmt: skip
     said = doubts(receipt, released, sum(one.reports for one in groups.values()), engine)
     squares = receipt.protects.get("squares")
     found = {
@@ -71,6 +62,25 @@ def collected_frequencies(
     if len(oracle.columns) > 1:
         found = {label: replace(one, values=tuple(map(_parts, one.values))) for label, one in found.items()}
     return found if by else found[None]
+
+
+def counted(
+    source: Any, columns: Sequence[str], by: str | None, counter: Callable[[], Any], parts: Callable[[Any], Any]
+) -> dict[Hashable, Any]:
+    """Return a counter for each value of `by`, to which the parts of its rows were added, batch by batch."""
+    reading = list(dict.fromkeys([*columns, *([by] if by else [])]))
+    source.require_values(reading)
+    found: dict[Hashable, Any] = {}
+    for batch in source.batches(reading):
+        arrays = parts(batch)
+        for label, rows in _groups_of(batch, by):
+            if label not in found:
+                found[label] = counter()
+                _require_room_for(found, by)
+            found[label].add(*(one[rows] for one in arrays))
+    if not found:
+        raise DivulgeError.of("released", "have at least one row", "it", "empty")
+    return found
 
 
 def _listed(values: Any, columns: Sequence[str]) -> Any:
@@ -106,7 +116,7 @@ def opened_by(released: Any, engine: Any, progress: Progress | None = None) -> A
     return source if progress is None else source.watched(progress)
 
 
-def groups_of(batch: Any, by: str | None) -> list[tuple[Hashable, Any]]:
+def _groups_of(batch: Any, by: str | None) -> list[tuple[Hashable, Any]]:
     """Return the rows of each group of a batch."""
     if by is None:
         return [(None, slice(None))]
@@ -115,7 +125,7 @@ def groups_of(batch: Any, by: str | None) -> list[tuple[Hashable, Any]]:
     return [(labels[i], np.flatnonzero(where == i)) for i in np.unique(where).tolist()]
 
 
-def require_room_for(groups: Mapping[Hashable, Any], by: str | None) -> None:
+def _require_room_for(groups: Mapping[Hashable, Any], by: str | None) -> None:
     """Refuse groups with more counts than are kept."""
     counts = sum(one.size for one in groups.values())
     if counts > MOST_GROUPS:

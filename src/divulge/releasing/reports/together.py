@@ -29,7 +29,7 @@ from divulge.releasing.planning.listed import read_values
 from divulge.releasing.records.ran.mechanism import Mechanism, Ran
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.receipt import Receipt
-from divulge.releasing.reports.collected import groups_of, opened_by, require_room_for
+from divulge.releasing.reports.collected import counted, opened_by
 from divulge.releasing.reports.decoding import checked, condition, positions, refuse_foreign, supporting
 from divulge.releasing.reports.hashing import UNEVEN
 from divulge.releasing.reports.part import read_reports, report_columns
@@ -169,7 +169,7 @@ class Together:
         """How many counts it keeps."""
         return self._counts.size
 
-    def add(self, marks: Sequence[np.ndarray]) -> None:
+    def add(self, *marks: np.ndarray) -> None:
         """Count rows by the marks of each column: exact, as no sum reaches the 2^24 of a float32."""
         *first, last = marks
         wide = max(math.prod(one.shape[1] for one in first), last.shape[1])
@@ -263,19 +263,11 @@ def together_frequencies(
     """Return the Frequencies of combinations of columns, each perturbed by itself, or {value of `by`: Frequencies}."""
     listed = {} if values is None else read_values(values)
     sides = [_side(receipt, part, listed) for part in parts]
-    source = opened_by(released, engine, progress)
-    reading = list(dict.fromkeys([*(name for side in sides for name in side.columns), *([by] if by else [])]))
-    source.require_values(reading)
-    found: dict[Hashable, Together] = {}
-    for batch in source.batches(reading):
-        marks = [side.marks([batch.column(name) for name in side.columns]) for side in sides]
-        for label, rows in groups_of(batch, by):
-            if label not in found:
-                found[label] = Together(sides)
-                require_room_for(found, by)
-            found[label].add([one[rows] for one in marks])
-    if not found:
-        raise DivulgeError.of("released", "have at least one row", "it", "empty")
+    found: dict[Hashable, Together] = counted(
+        opened_by(released, engine, progress), [name for side in sides for name in side.columns], by,
+        lambda: Together(sides),
+        lambda batch: [side.marks([batch.column(name) for name in side.columns]) for side in sides],
+    )  # fmt: skip
     said = doubts(receipt, released, sum(one.rows for one in found.values()), engine)
     squares = receipt.protects.get("squares")
     made = {
