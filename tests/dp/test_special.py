@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from scipy import stats
 from scipy.integrate import quad
-from support import few, random_channel
+from support import THOROUGH, few, random_channel
 
 import divulge as dv
 from divulge.dp.loss.divergences import DIVERGENCES
@@ -66,8 +66,9 @@ def test_trade_off_of_laplace_noise_is_its_closed_form_at_the_level_asked(scale)
 
 @pytest.mark.parametrize("base", [stats.logistic, stats.laplace])
 def test_trade_off_of_a_density_pair_is_its_closed_form_at_the_level_asked(base):
-    exact = base.cdf(base.isf(LEVELS[1:-1]) - 1.0)
-    found = dv.dp.trade_off(dv.dp.DistributionPair(base(), base(1.0)))(LEVELS[1:-1])
+    levels = LEVELS[1:-1:3] if base is stats.logistic and not THOROUGH else LEVELS[1:-1]
+    exact = base.cdf(base.isf(levels) - 1.0)
+    found = dv.dp.trade_off(dv.dp.DistributionPair(base(), base(1.0)))(levels)
     assert (found <= exact * (1 + 1e-13)).all()
     assert (found >= exact * (1 - 1e-9)).all()
 

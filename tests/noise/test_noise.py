@@ -429,7 +429,7 @@ def test_posterior_density_integrates_to_one() -> None:
 def test_far_outcomes_and_extreme_scales_keep_their_digits(kind: str, scale: float) -> None:
     pairs = [(0.0, 0.495), (0.5, 0.01), (1.0, 0.495)]
     m = dv.NoiseMechanism(kind, TRAP, scale=scale)
-    for y in (-1e12, -1e6, 0.25 + 1e-9, 0.5, 1e6, 1e12):
+    for y in (-1e12, -1e6, 0.25 + 1e-9, 0.5, 1e6, 1e12) if THOROUGH else (-1e12, 0.25 + 1e-9, 0.5, 1e6):
         pml, pmc = _mp_leakage_far(kind, scale, pairs, y)
         assert m.pml(y) == pytest.approx(pml, rel=1e-11, abs=1e-13)
         assert m.pmc(y) == pytest.approx(pmc, rel=1e-11, abs=1e-13)

@@ -60,7 +60,7 @@ def test_chi_squared_under_a_capacity_alone_meets_its_ceiling() -> None:
 @pytest.mark.thin
 @pytest.mark.parametrize("guarantees", [["pml=0.5"], ["ldp=1"], ["alip=1:0.5"], ["ldp=2", "bayes-capacity=1.7"]])
 def test_no_time_at_all_gives_a_sensible_channel(guarantees: list[str]) -> None:
-    n = 150 if THOROUGH else 60
+    n = 150 if THOROUGH else 40
     p = np.random.default_rng(0).dirichlet(np.ones(n))
     found = dv.design(p, *guarantees, time_limit=0)
     assert found.relative_gap < 0.15
