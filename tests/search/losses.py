@@ -100,6 +100,7 @@ def loss_of_two_rows(rng: np.random.Generator) -> None:
     assert all(v == math.inf or any(abs(v - t) < 1e-9 for t in logs) for v in draws.tolist())
     assert loss.pair_alone.delta(0.3) == loss.delta(0.3)
     assert [one.delta(0.3) for one in loss.enclosing] == [loss.delta(0.3)] * 2
+    assert [one.delta(0.3) for one in loss.enclosed(0.0, 1e-6)] == [loss.delta(0.3)] * 2
 
 
 def beyond(p: Row, q: Row, t: mp.mpf) -> mp.mpf:
