@@ -81,11 +81,11 @@ def test_histograms_beside_a_coin_are_sums_of_their_bins(seed: int, count: int) 
     for epsilon in (0.1, 0.7, 1.5):
         one = found.delta(epsilon)
         assert one.lower * (1 - 1e-12) <= truth(epsilon) <= one.upper * (1 + 1e-12)
-        assert one.upper - one.lower <= 1e-11
+        assert one.upper - one.lower <= 1e-10  # a rounding of each of some 1,200 cells, by odds, for each release
     level = found.epsilon(1e-3)
     assert truth(level.upper) <= 1e-3 * (1 + 1e-9)
     assert level.lower == 0 or truth(level.lower) >= 1e-3 * (1 - 1e-9)
-    assert level.upper - level.lower < 1e-9
+    assert level.upper - level.lower < 1e-8
 
 
 def test_rounding_is_no_evidence_in_a_histogram() -> None:

@@ -116,20 +116,25 @@ def _sought(distribution: Any, above: bool, levels: Any) -> np.ndarray:
     return found if asked.ndim else found[()]
 
 
+def _density(base: Any, shapes: tuple[float, ...], x: np.ndarray) -> np.ndarray:
+    """Return a density on the whole line: the checks of `pdf` take as long as the formula."""
+    return base._pdf(x, *(np.full_like(x, shape) for shape in shapes))
+
+
 @lru_cache(maxsize=32)
-def _marked(base: Any, shapes: tuple[float, ...]) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-    """Return a distribution at loc 0 and scale 1, marks, and its masses below and above each."""
-    standard = base(*shapes)
+def _marked(base: Any, shapes: tuple[float, ...]) -> tuple[Function, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a density at loc 0 and scale 1 by its formula, marks, and its masses below and above each."""
+    standard, density = base(*shapes), partial(_density, base, shapes)
     center, width = float(standard.mean()), float(standard.std())
     marks = np.concatenate([center - _MARKS[::-1] * width, [center], center + _MARKS * width])
-    mass = integrals(lambda x, row: standard.pdf(x), np.column_stack([marks[:-1], marks[1:]]))[0]
-    return standard, marks, np.append(0.0, np.cumsum(mass)), np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+    mass = integrals(lambda x, row: density(x), np.column_stack([marks[:-1], marks[1:]]))[0]
+    return density, marks, np.append(0.0, np.cumsum(mass)), np.append(np.cumsum(mass[::-1])[::-1], 0.0)
 
 
 def _accumulated(distribution: Any, above: bool, z: Any) -> np.ndarray:
     """Return the integral of the density up to z, or from z on: from the mark before or behind, added up over all z."""
     shapes, loc, scale = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
-    standard, marks, below, beyond = _marked(distribution.dist, tuple(float(shape) for shape in shapes))
+    density, marks, below, beyond = _marked(distribution.dist, tuple(float(shape) for shape in shapes))
     z = (np.asarray(z, dtype=np.float64) - loc) / scale
     inside = np.clip(z, marks[0], marks[-1])  # NaN stays
     points = np.unique(np.append(inside[np.isfinite(inside)], marks[0]))  # at least one
@@ -139,7 +144,7 @@ def _accumulated(distribution: Any, above: bool, z: Any) -> np.ndarray:
         points, cell, new = points[::-1], cell[::-1], np.append(new[1:], True)[::-1]
     from_ = np.where(new, marks[cell + above], np.append(0.0, points[:-1]))
     ends = np.column_stack([points, from_] if above else [from_, points])
-    mass = integrals(lambda x, row: standard.pdf(x), ends)[0]
+    mass = integrals(lambda x, row: density(x), ends)[0]
     sums = np.cumsum(mass)
     first = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
     total = (beyond if above else below)[cell + above] + (sums - sums[first] + mass[first])
