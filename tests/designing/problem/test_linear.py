@@ -184,10 +184,10 @@ def test_the_program_equals_its_definition_under_several_guards_and_judges() -> 
 
 
 def test_outcomes_that_join_by_their_price_leave_no_better_channel() -> None:
-    """Of more than sixteen outcomes eight are in the first program, which is best for some other scores."""
+    """Of many outcomes eight are in the first program, which is best for some other scores."""
     rng = np.random.default_rng(23)
     for _ in range(few(60)):
-        best_by_definition(drawn(rng, int(rng.integers(2, 6)), int(rng.integers(17, 32)), 1))
+        best_by_definition(drawn(rng, int(rng.integers(2, 5)), int(rng.choice([17, 24, 65])), 1))
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1e12])

@@ -23,6 +23,8 @@ _LARGE = 2500
 _FEW = 16
 """Outcomes that are all in one program; of more, half as many are in the first one. A heuristic, as are those that join
 at once: fewer take more rounds, more make each program larger."""
+_OF_JUDGES = 64
+"""The same where the worst of several means counts: then all outcomes may be used. A heuristic."""
 _SETTLED = 1e-3
 """The share of the tolerance that an outcome must add to join: what is left is rounding."""
 _USED = 1e-12
@@ -129,7 +131,7 @@ def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
     """
     n, m = scoring.scores.shape
     quiet = silent(scoring)
-    if m > _FEW and scoring.priced and quiet is not None:
+    if m > (_FEW if len(scoring.judges) == 1 else _OF_JUDGES) and scoring.priced and quiet is not None:
         found = _by_prices(scoring, quiet, effort)
         if found is not None:
             return found
