@@ -397,7 +397,7 @@ def test_levels_over_a_set_are_those_of_its_worst_priors_rounded_up() -> None:
 def test_a_set_of_priors_takes_its_time_and_no_more(survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, found = itertools.count(), list[bool]()
     monkeypatch.setattr(clock, "now", lambda: float(next(looks)))
-    for limit in (5, 40, 60, 80, 150, 10_000):
+    for limit in (5, 80, 10_000):
         start = next(looks)
         with suppress(OutOfTime):
             made = dv.release(survey, column="religion", guarantee="pml=1", prior="lower=0.01", time_limit=limit)
@@ -406,7 +406,7 @@ def test_a_set_of_priors_takes_its_time_and_no_more(survey: Path, monkeypatch: p
         assert next(looks) - start < limit + 20
     assert found[-1] is False  # there is a mechanism, and a good one before all are looked at
     assert any(found)
-    assert len(found) < 6
+    assert len(found) < 3
 
 
 def test_named_mechanisms_that_are_not_tuned_in_time_are_left_out_and_said(
