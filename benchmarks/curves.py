@@ -49,6 +49,32 @@ def release_rows(rows: int) -> None:
     dv.release("in.parquet", "out.parquet", column="x", mechanism=mechanism)
 
 
+def release_query(kind: str) -> Callable[[int], None]:
+    """Return what releases the rows of a query of some kind, whose rows are those of the file."""
+
+    def release(rows: int) -> None:
+        import duckdb
+        import polars as pl
+        from pyarrow import dataset
+
+        source: Any = {
+            "lazyframe": lambda: pl.scan_parquet("in.parquet"),
+            "dataset": lambda: dataset.dataset("in.parquet"),
+            "relation": lambda: duckdb.read_parquet("in.parquet"),
+            "sql": lambda: duckdb.sql("select x from 'in.parquet' where x <> ''"),
+        }[kind]()
+        mechanism = dv.mechanisms.randomized_response([f"value number {i}" for i in range(100)], epsilon=1.0)
+        dv.release(source, "out.parquet", column="x", mechanism=mechanism, ledger=None, per_row=True)
+
+    return release
+
+
+QUERIES = {
+    "lazyframe": "rows of a polars LazyFrame", "dataset": "rows of an Arrow Dataset",
+    "relation": "rows of a DuckDB relation", "sql": "rows of a query in SQL",
+}  # fmt: skip
+
+
 def write_columns(columns: int) -> None:
     """Write a thousand rows of numbers, and an answer."""
     numbers = {f"c{i}": np.random.default_rng(i).integers(0, 9, 1000) for i in range(columns - 1)}
@@ -121,6 +147,10 @@ class Curve:
 
 CURVES = {
     "rows": Curve("rows released", (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000), release_rows, write_rows),
+    **{
+        kind: Curve(what, (100_000, 1_000_000, 10_000_000, 100_000_000), release_query(kind), write_rows)
+        for kind, what in QUERIES.items()
+    },
     "columns": Curve("columns beside the released one", (10, 100, 1000, 10_000), release_column, write_columns),
     "values": Curve("values, designed and released", (10, 100, 300, 1000), release_values),
     "reported": Curve("values, reported by a million", (1000, 30_000, 1_000_000), report_values),

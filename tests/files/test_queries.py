@@ -9,8 +9,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 
 import divulge as dv
+from divulge.files.tables import frames
 
 TABLE = pa.table({"answer": ["yes", "no", None, "no"] * 3, "age": list(range(12)), "kind": pa.array(["a", "b"] * 6)})
 
@@ -59,6 +61,24 @@ def test_a_query_is_carried_out_once() -> None:
     for _ in range(3):
         assert sum(batch.num_rows for batch in source.batches(["age"])) == 12
     assert len(runs) == 1
+
+
+def test_a_dataset_is_read_by_some_row_groups_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a whole file Arrow reads up to 1 GiB ahead of what is done with it; rows and their order are the same."""
+    for year in (1, 2):
+        (tmp_path / f"year={year}").mkdir()
+        rows = pa.table({"x": list(range(100 * year, 100 * year + 95))})
+        pq.write_table(rows, tmp_path / f"year={year}" / "a.parquet", row_group_size=10)
+    pq.write_table(rows.slice(0, 0), tmp_path / "year=2" / "b.parquet")
+    given = dataset.dataset(tmp_path, partitioning="hive")
+    monkeypatch.setattr(frames, "MOST_ROWS", 25)
+    pieces = list(frames._pieces(given.get_fragments()))
+    assert [sum(group.num_rows for group in piece.row_groups) for piece in pieces] == [30, 30, 30, 5] * 2 + [0]
+    for one in (given, given.filter(dataset.field("x") > 120), dataset.dataset(rows)):
+        source = dv.open_table(one)
+        assert pa.Table.from_batches(list(source.batches()), source.schema).equals(one.to_table())
+        assert sum(batch.num_rows for batch in source.batches(["x"])) == one.count_rows()
+    assert {batch.num_columns for batch in dv.open_table(given).batches(["year"])} == {1}
 
 
 def test_a_query_that_fails_shows_no_cell() -> None:

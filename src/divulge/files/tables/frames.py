@@ -8,7 +8,7 @@ from typing import Any
 
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
-from divulge.files.tables.source import Source, batch_rows, reading
+from divulge.files.tables.source import MOST_ROWS, Source, batch_rows, reading
 from divulge.late import late
 
 
@@ -33,9 +33,33 @@ def _dataset(dataset: Any) -> Source:
         raise DivulgeError.of("table", "be a Table, RecordBatch or Dataset", "it", f"a {type(dataset).__name__}")
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-        yield from dataset.to_batches(columns=list(columns), batch_size=batch_rows(len(columns)), batch_readahead=2)
+        asked = {"columns": list(columns), "batch_size": batch_rows(len(columns))}
+        try:
+            pieces = dataset.get_fragments()
+        except ValueError:  # of a dataset with a filter Arrow gives none away
+            yield from dataset.to_batches(**asked)
+            return
+        for piece in _pieces(pieces):
+            yield from piece.to_batches(schema=dataset.schema, **asked)
 
     return Source("dataset", dataset.schema, None, stream)
+
+
+def _pieces(fragments: Iterable[Any]) -> Iterator[Any]:
+    """Yield the fragments of a dataset, those of Parquet by some row groups: of a whole one Arrow reads 1 GiB ahead."""
+    for fragment in fragments:
+        if not hasattr(fragment, "row_groups"):
+            yield fragment
+            continue
+        groups, rows = list[int](), 0
+        for group in fragment.row_groups:
+            groups.append(group.id)
+            rows += group.num_rows
+            if rows >= MOST_ROWS:
+                yield fragment.subset(row_group_ids=groups)
+                groups, rows = [], 0
+        if groups:
+            yield fragment.subset(row_group_ids=groups)
 
 
 def from_pandas(frame: Any) -> Source:
@@ -147,15 +171,23 @@ def _of_query(schema: Any, batches: Iterable[Any], restore: Callable[[Any], Any]
                     writer.write_batch(batch.slice(start, step))
                 rows += batch.num_rows
         file.flush()
-        kept = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        kept = pa.py_buffer(mapped)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
         places = sorted({schema.names.index(name) for name in columns}) or [0]
         with pa.ipc.open_stream(kept, options=pa.ipc.IpcReadOptions(included_fields=places)) as reader:
             for batch in reader:
                 yield batch.select(list(columns))
+                _give_back(mapped)
 
     return Source("query", schema, rows, stream, restore=restore)
+
+
+def _give_back(mapped: mmap.mmap) -> None:
+    """Let the system have the pages of a file back, where one can ask for it; a page that is read again comes again."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def like(given: Any, table: Any) -> Any:
