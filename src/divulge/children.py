@@ -6,7 +6,9 @@ sent may lie there beside a `json.py`. No child looks there.
 
 import contextlib
 import errno
+import hashlib
 import os
+import platform
 import secrets
 import shutil
 import signal
@@ -200,6 +202,47 @@ def abandoned(parent: Path, ours: Callable[[str], object]) -> Generator[Path]:
                 yield Path(path)
             finally:
                 os.close(lock)
+
+
+def mark() -> str:
+    """Return what this process is known by where no lock can be held: its machine, as a digest, itself, and its start.
+
+    >>> has_ended(mark()), has_ended("another machine:1:2")
+    (False, None)
+    """
+    return f"{_machine()}:{os.getpid()}:{_start_of(os.getpid())}"
+
+
+def has_ended(marked: str) -> bool | None:
+    """Say whether the process of a mark has ended; None where it is one of another machine."""
+    machine, _, process = marked.partition(":")
+    number, _, start = process.partition(":")
+    if machine != _machine() or not number.isdecimal():
+        return None
+    return _start_of(int(number)) != start
+
+
+def _machine() -> str:
+    """Return a digest of what tells this machine, since it was started, and this room of processes from others."""
+    parts = [platform.node()]
+    for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
+        with contextlib.suppress(OSError):
+            parts.append(os.readlink(path) if path.endswith("pid") else Path(path).read_text())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _start_of(process: int) -> str:
+    """Return when a process was started, in ticks, or that it is there where the system does not say; else nothing."""
+    try:
+        if os.path.isdir("/proc/self"):
+            return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
+        if hasattr(os, "getuid"):  # elsewhere a signal would end it
+            os.kill(process, 0)
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+    except OSError:  # it is another user's
+        return "there"
+    return "there"
 
 
 def _lock(path: Path, *, wait: bool = False) -> int | None:

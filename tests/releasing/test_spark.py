@@ -2,10 +2,15 @@
 
 import datetime
 import decimal
+import json
+import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +25,9 @@ from support import THOROUGH
 from typer.testing import CliRunner
 
 import divulge as dv
+from divulge import children, stopping
 from divulge.cli.main import app
+from divulge.releasing import session
 from divulge.releasing.output import hadoop
 from divulge.releasing.output.sinks import digest
 from divulge.releasing.session import Address, closed, name_of, on_python, refuse_absent
@@ -640,15 +647,25 @@ def test_a_release_to_an_address_appears_whole_with_its_papers(
     assert sorted(pq.read_table(tmp_path / "out")["n"].to_pylist()) == [*range(300)]
     assert receipt.table.count() == receipt.rows == 300
     assert str(receipt.papers["receipt.json"]) == f"{place}/out.receipt.json"
+    assert dv.Receipt.read(f"{place}/out.receipt.json").to_dict() == receipt.to_dict()
+    with pytest.raises(dv.DivulgeError, match=r"no\.json: there is no such file"):
+        dv.Receipt.read(f"{place}/no.json")
     assert dv.estimate_frequencies(f"{place}/out", receipt, engine="spark").doubts == ()
     with pytest.raises(dv.DivulgeError, match="out: there is one already"):
         dv.release(tmp_path / "people", f"{place}/out", **asked, engine="spark")
     for source in (tmp_path / "people", f"{place}/people", tmp_path / "people" / "a.parquet"):
         with pytest.raises(dv.DivulgeError, match="`sink` must be another place than source"):
             dv.release(source, f"{place}/people", **asked, engine="spark", force=True)
-    for sink, reason in ((f"{place}/no/out", "in a folder that exists"), ("lake://bucket", "have a name")):
+    for sink, said, reason in (
+        (f"{place}/no/out", None, "in a folder that exists"), ("lake://bucket", None, "have a name"),
+        (f"{place}/new", tmp_path / "r.json", "be an address beside it"),
+        (f"{place}/new", f"{place}/people/r.json", "be in the folder of the output"),
+        (f"{place}/new", f"{place}/new", "have a name of its own"),
+        (f"{place}/new", f"{place}/out.receipt.json", "there is one already"),
+        (tmp_path / "new", f"{place}/r.json", "be a path of this machine"),
+    ):  # fmt: skip
         with pytest.raises(dv.DivulgeError, match=reason):
-            dv.release(tmp_path / "people", sink, **asked, engine="spark")
+            dv.release(tmp_path / "people", sink, **asked, engine="spark", receipt=said)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     move = hadoop.Files.move
 
@@ -662,8 +679,15 @@ def test_a_release_to_an_address_appears_whole_with_its_papers(
         with pytest.raises(dv.DivulgeError, match="the name cannot be given"):
             dv.release(tmp_path / "people", f"{place}/out", **asked, engine="spark", force=True)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    again = dv.release(tmp_path / "people", f"{place}/out", **asked, force=True)  # by this machine
+    again = dv.release(tmp_path / "people", f"{place}/out", **asked, force=True,  # by this machine
+                       receipt=f"{place}/said.json", archive=f"{place}/all.zip")  # fmt: skip
     assert again.digest == digest(tmp_path / "out") != receipt.digest
+    assert dv.Receipt.read(f"{place}/said.json").digest == again.digest
+    assert not (tmp_path / "out.receipt.json").exists()
+    public = {"said.json", *papers - {"out.receipt.json", "out.keeper.json"}}
+    names = {name for name in zipfile.ZipFile(tmp_path / "all.zip").namelist() if not name.startswith("out/")}
+    assert names == public
+    assert str(again.papers["archive"]) == f"{place}/all.zip"
     assert list(tmp_path.glob(".divulge*")) == []
 
 
@@ -682,5 +706,163 @@ def test_statistics_go_to_an_address_and_the_keepers_record_where_it_is_private(
         dv.publish(people, [dv.Count("answer")], f"{place}/more.csv", **asked)
     assert (tmp_path / "more.receipt.json").exists()
     assert not (tmp_path / "more.keeper.json").exists()
-    with pytest.raises(dv.DivulgeError, match="`archive` must go with an output on this machine"):
-        dv.publish(people, [dv.Count("answer")], f"{place}/c.csv", archive=tmp_path / "a.zip", **asked)
+    monkeypatch.undo()
+    for out, where in (("c.csv", tmp_path / "a.zip"), ("d.csv", f"{place}/b.zip")):
+        dv.publish(people, [dv.Count("answer")], f"{place}/{out}", archive=where, **asked)
+        with pytest.raises(dv.DivulgeError, match="there is one already"):
+            dv.publish(people, [dv.Count("answer")], f"{place}/e.csv", archive=where, **asked)
+    for archive, name in (("a.zip", "c"), ("b.zip", "d")):
+        ends = ("csv", "codebook.json", "codebook.md", "statement.html", "statement.txt", "receipt.json")
+        assert set(zipfile.ZipFile(tmp_path / archive).namelist()) == {f"{name}.{end}" for end in ends}
+
+
+DEAD = children.mark().rpartition(":")[0] + ":0"
+"""The mark of a process of this machine that has ended."""
+
+
+def test_what_a_killed_release_left_at_an_address_is_taken_back_or_told(spark: Any, tmp_path: Path) -> None:
+    """A rename may have stopped at any file; what somebody else put there stays, and no journal reaches elsewhere."""
+    mounted(spark, tmp_path)
+    place = Address("lake://bucket/top/out")
+    files = hadoop.Files.of(place)
+    sizes = {"a.parquet": 3, "b.parquet": 3}
+    taken, given = ["out", "old0", False, sizes], ["out", "new", True, sizes]
+    cases: list[tuple[str, list[Any] | None, set[str], set[str]]] = [
+        (DEAD, None, {"new/a"}, set()),
+        (DEAD, [given], {"new/a", "new/b"}, set()),
+        (DEAD, [given], {"new/a", "new/b", "out/a"}, set()),  # a part of it is there
+        (DEAD, [given], {"out/a", "out/b", "new/b"}, set()),  # all of it, and not all is gone here
+        (DEAD, [given], {"out/a", "out/b"}, {"out/a", "out/b"}),
+        (DEAD, [given], {"new/a", "new/b", "out/other"}, {"out/other"}),
+        (DEAD, [taken, given], {"old0/a", "old0/b", "new/a", "new/b"}, {"out/a", "out/b"}),
+        (DEAD, [taken, given], {"old0/a", "out/a", "out/b", "new/a", "new/b"}, {"out/a", "out/b"}),
+        (DEAD, [taken, given], {"old0/a", "old0/b", "out/b", "new/a", "new/b"}, {"out/a", "out/b"}),
+        (DEAD, [taken, given], {"old0/a", "old0/b", "out/a", "new/a", "new/b"}, {"out/a", "out/b"}),
+        (DEAD, [taken, given], {"old0/a", "old0/b", "out/a", "out/b"}, {"out/a", "out/b"}),
+        (DEAD, [["../../x", "old0", False, {}]], {"new/a"}, set()),
+    ]
+    for owner, moves, there, left in cases:
+        hidden = tmp_path / f".divulge-{0:016x}.partial"
+        for one in there:
+            path = (tmp_path if one.startswith("out/") else hidden) / f"{one}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"abc")
+        hidden.mkdir(exist_ok=True)
+        (hidden / "owner").write_text(owner)
+        if moves is not None:
+            (hidden / "journal.json").write_text(json.dumps(moves))
+        hadoop.recover(files, place)
+        found = {str(path.relative_to(tmp_path).with_suffix("")) for path in tmp_path.rglob("*.parquet")}
+        assert found == left, (moves, there)
+        assert not hidden.exists()
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+    for owner in (children.mark(), "another machine:1:2", ""):
+        hidden.mkdir()
+        (hidden / "owner").write_text(owner)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            hadoop.recover(files, place)
+        assert hidden.exists()
+        assert [str(one.message).startswith("A folder .divulge-0000") for one in told] == [True] * (
+            owner != children.mark()
+        )
+        shutil.rmtree(hidden)
+
+
+class Killed(BaseException):
+    """The process ends here, and cleans nothing up."""
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:At lake")
+@pytest.mark.parametrize("stores_objects", [False, True])
+def test_a_release_that_is_killed_at_any_step_leaves_the_old_or_the_new(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stores_objects: bool
+) -> None:
+    """At each rename, or each file of one where a store copies them: half a table is never there under its name, but in
+    such a store; and after the next release began, all is as it was before, or as it was to be.
+    """
+    mounted(spark, tmp_path)
+    place = Address("lake://bucket/top/out")
+    people = pa.table({"answer": ["yes", "no", "no"] * 100})
+    asked: dict[str, Any] = {"column": "answer", "mechanism": COIN, "ledger": None, "per_row": True, "force": True}
+    monkeypatch.setattr("divulge.releasing.output.sinks.ROWS_A_PART", 100)  # several files
+    dv.release(people, str(place), **asked)
+
+    def here(at: Address) -> Path:
+        return tmp_path / str(at).removeprefix("lake://bucket/top").strip("/")
+
+    def state() -> dict[str, bytes]:
+        found = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".crc"]
+        names = [path.relative_to(tmp_path) for path in found]
+        return {str(name): (tmp_path / name).read_bytes() for name in names if not name.parts[0].startswith(".")}
+
+    left = [0]
+
+    def step() -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+
+    move = hadoop.Files.move
+
+    def moved(files: Any, source: Address, target: Address) -> None:
+        step()
+        if not stores_objects:
+            move(files, source, target)
+            step()
+            return
+        one, other = here(source), here(target)
+        parts = sorted(one.iterdir()) if one.is_dir() else [one]
+        for part in parts:
+            to = other / part.name if one.is_dir() else other
+            to.parent.mkdir(exist_ok=True)
+            shutil.copy(part, to)
+            step()
+        for part in parts:
+            part.unlink()
+            step()
+        if one.is_dir():
+            one.rmdir()
+
+    outcomes = set[str]()
+    for killed in range(1, 200):
+        before, left[0] = state(), killed
+        with monkeypatch.context() as patch:
+            patch.setattr(hadoop.Files, "move", moved)
+            patch.setattr(hadoop, "taken_back", lambda *_: True)
+            patch.setattr(hadoop.Remote, "_clear", lambda _: None)
+            patch.setattr(children, "mark", lambda: DEAD)
+            try:
+                dv.release(people, str(place), **asked)
+            except Killed:
+                done = False
+            else:
+                done = True
+        seen = state()
+        table = {name for name in seen if name.startswith("out/")}
+        if not stores_objects:
+            assert table in (set(), {name for name in before if name.startswith("out/")})
+        hadoop.recover(hadoop.Files.of(place), place)
+        after = state()
+        assert not list(tmp_path.glob(".divulge*"))
+        if after != before:
+            assert dv.Receipt.read(tmp_path / "out.receipt.json").digest == digest(tmp_path / "out")
+            assert len(after) == len(before)
+        outcomes.add("old" if after == before else "new")
+        if done:
+            break
+    assert done
+    assert outcomes == {"old", "new"}
+    assert killed > 20
+
+
+def test_the_log_of_an_interrupted_bridge_is_not_shown_twice() -> None:
+    where = "/python/py4j/java_gateway.py"
+    for path, error, shown in (
+        (where, KeyboardInterrupt(), False), (where, stopping.Interrupted(), False), (where, ValueError(), True),
+        ("/their/own.py", KeyboardInterrupt(), True),
+    ):  # fmt: skip
+        record = logging.LogRecord("root", logging.ERROR, path, 1, "sending", (), (type(error), error, None))
+        assert session.is_to_be_told(record) is shown
+    assert session.is_to_be_told(logging.LogRecord("root", logging.ERROR, where, 1, "sending", (), None))

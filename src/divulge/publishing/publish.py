@@ -243,7 +243,7 @@ def _carried_out(request: Publish, source: Any, progress: Progress | None, warn:
         for sentence in promised.told[len(before) :]:  # "this one included" is true of what went out alone
             warn(sentence)
     if request.archive is not None and outputs.table is not None:
-        written = {name: outputs.paper(name) for name in PAPERS if outputs.paper(name).is_file()}
+        written = {name: outputs.paper(name) for name in PAPERS if outputs.has(name)}
         if failed := archived(request.archive, {"table": outputs.table, **written}, force=request.force):
             warn(failed)
     shown = like(source, done.table)

@@ -41,7 +41,7 @@ from divulge.releasing.records.levels import total
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.receipt import Receipt, now
 from divulge.releasing.request import Request, asking, run
-from divulge.releasing.session import address_of
+from divulge.releasing.session import Address, address_of, table_of
 
 Papers = Callable[[Receipt, Chosen], Mapping[str, bytes]]
 """What is written beside a release: {"receipt.json": content, ...}, from the receipt and what the mechanism was chosen
@@ -67,11 +67,12 @@ def release(
     Parameters
     ----------
     source : path of whatever `open_table` reads; pandas, polars or pyarrow table; columns by name; PySpark DataFrame
-        With Spark also an address such as s3a://bucket/people, or the name of a table of the running session.
-    sink : path or address, optional
+        With Spark also an address such as s3a://bucket/people, or a table of the session, table:people.
+    sink : path, address or table:NAME, optional
         Its suffix is its format; without a suffix it is a folder of Parquet files. An address, such as
-        s3a://bucket/released, is one of a file system that the session of Spark reaches. Without a sink the released
-        table is `Receipt.table`, of the same library as the source, and no papers are written.
+        s3a://bucket/released, is one of a file system that the session of Spark reaches. With Spark it may be a table
+        of the session's catalog, such as table:sales.people, whose papers stand in the working folder. Without a sink
+        the released table is `Receipt.table`, of the same library as the source, and no papers are written.
     column : name of the sensitive column, or names of several that are one secret together
     guarantee : Guarantee or text such as "ldp=1", or several, optional
         Alone: a mechanism is made for it, for the purpose. With a mechanism: the mechanism must keep it, exactly.
@@ -157,9 +158,12 @@ def release(
         Seconds that a design may take; what is found by then is released, and the receipt says what it may lack.
     force : bool
         Replace files that exist.
-    receipt : path, optional
-        Beside the output, as NAME.receipt.json, when not given.
-    archive : path, optional
+    table_format : str, optional
+        With an output table:NAME: its format, by the name that the session has for it, such as "delta"; else the one
+        that the catalog takes by itself.
+    receipt : path, or address, optional
+        Beside the output, as NAME.receipt.json, when not given; of a table the other papers stand beside it.
+    archive : path, or address, optional
         One .zip with all files that are for everybody, and nothing else.
     ledger : Ledger, path or URL, optional
         Where the release is recorded; a source in memory then needs `source_name`.
@@ -224,7 +228,8 @@ def carry_out(
     if failed := archived(request.archive, done.papers, force=request.force):
         warn(failed)
         return done
-    return replace(done, papers={**done.papers, "archive": Path(request.archive)})
+    there = address_of(request.archive)
+    return replace(done, papers={**done.papers, "archive": Path(request.archive) if there is None else Address(there)})
 
 
 def released(
@@ -332,13 +337,15 @@ def _prepared(source: Any, request: Release, coarsened: Mapping[str, int] | None
                               "a mechanism, or a prior, names the answers there too.")  # fmt: skip
     table = table if answers is None or by_rows else answers.view(table)
     table.require_columns([*(table.schema.names if kept is None else kept)])
-    if engine.reread is not None and (sink is None or Path(sink).suffix not in ("", ".parquet")):
+    named = table_of(sink) is not None
+    if engine.reread is not None and (sink is None or not (named or Path(sink).suffix in ("", ".parquet"))):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
     frame = engine.reread is not None and table.path is None and request.force
     read = late("divulge.releasing.spark:folders_of")(engine.counted) if frame else table.path
     outputs = Places.of(
         sink, request.receipt, PAPERS, read={"source": read}, ledger=request.ledger, force=request.force,
-        sign=request.sign, address=address_of(request.source),
+        sign=request.sign, address=address_of(request.source), form=request.table_format,
+        frame=None if engine.reread is None else engine.counted,
     )  # fmt: skip
     if engine.reread is not None:
         whose, count = on_spark(request, table), True
@@ -367,7 +374,7 @@ def _prepared(source: Any, request: Release, coarsened: Mapping[str, int] | None
             sinks.refuse_changed(outputs.table, column, texts, table.schema.field(column).type, alone)
     made = Receipt(
         mechanisms=chosen.mechanisms, guarantees=total(chosen.mechanisms), rows=0, source=table.name,
-        output=None if outputs.table is None else outputs.table.name, null_as=request.null_as,
+        output=outputs.output, table_format=outputs.table_format, null_as=request.null_as,
         untouched=tuple(name for name in plan.untouched if name not in (coarsened or {})),
         warnings=(*_warnings(plan, coarsened), *chosen.notes), created=now(), version=__version__,
         released_as=tuple(dict.fromkeys(plan.renamed[name] for m in chosen.mechanisms for name in m.columns)),

@@ -1,5 +1,6 @@
 """A session of Spark: its start, settings for a while, what it calls addresses, its errors (extra: spark)."""
 
+import logging
 import os
 import re
 import signal
@@ -34,8 +35,25 @@ def active() -> Any:
     closed(conf)
     with _signals_kept():
         found = sql.SparkSession.builder.config(conf=conf).getOrCreate()
+    found.conf.set(_OURS, "true")
+    logging.getLogger().addFilter(is_to_be_told)
     on_python(found, conf.get("spark.pyspark.python", None))
     return found
+
+
+_OURS = "spark.divulge.started"
+"""The setting by which a session is known that was started here, and ends with this process."""
+
+
+def ends_with_us(session: Any) -> bool:
+    """Say whether a session was started here, so that what it keeps in memory is gone with this process."""
+    return session.conf.get(_OURS, "false") == "true"
+
+
+def is_to_be_told(record: logging.LogRecord) -> bool:
+    """Say whether a line of a log is more than that the bridge to Java was interrupted, which we say ourselves."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, KeyboardInterrupt) and "py4j" in Path(record.pathname).parts)
 
 
 @contextmanager
@@ -157,7 +175,7 @@ def is_address(table: Any) -> bool:
     >>> is_address("s3a://bucket/people"), is_address("people.parquet"), is_address("/data/a:b")
     (True, False, False)
     """
-    return isinstance(table, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", table) is not None
+    return isinstance(table, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", table) is not None
 
 
 def address_of(table: Any) -> str | None:
@@ -195,6 +213,76 @@ def placed(table: Any) -> Any:
     """
     local = isinstance(table, str) and re.match(r"file:/(?!/[^/])", table)
     return url2pathname(urlsplit(table).path) if local else table
+
+
+def quoted(name: str) -> str:
+    """Return a name as Spark takes it literally, whatever characters it has.
+
+    >>> quoted("a.b`c")
+    '`a.b``c`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+_PART = r"(?:`(?:[^`]|``)+`|\w+)"
+
+_TABLE = "table:"
+
+
+@dataclass(frozen=True)
+class TableName:
+    """The name of a table in the catalog of a session; what is asked of a path is asked of it alike.
+
+    >>> table = table_of("table:sales.`people 2024`")
+    >>> print(table, table.name, table.sql, table.with_name("other").sql)
+    table:sales.`people 2024` people 2024 `sales`.`people 2024` `sales`.`other`
+    """
+
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return _TABLE + ".".join(part if re.fullmatch(r"\w+", part) else quoted(part) for part in self.parts)
+
+    def __fspath__(self) -> str:
+        return str(self)
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self.parts[-1]
+
+    @property
+    def suffix(self) -> str:
+        """What says its format: nothing does."""
+        return ""
+
+    @property
+    def sql(self) -> str:
+        """The name as it stands in a statement of SQL."""
+        return ".".join(map(quoted, self.parts))
+
+    def with_name(self, name: str) -> "TableName":
+        """Return the name of another table of the same database."""
+        return TableName((*self.parts[:-1], name))
+
+
+def table_of(given: Any) -> TableName | None:
+    """Return the table that a text such as "table:sales.people" names; None of anything else, such as a path.
+
+    >>> table_of("people.csv"), table_of("table:people").parts
+    (None, ('people',))
+    """
+    if isinstance(given, TableName):
+        return given
+    if not isinstance(given, str) or not given.startswith(_TABLE):
+        return None
+    name = given.removeprefix(_TABLE)
+    if not re.fullmatch(rf"{_PART}(?:\.{_PART})*", name):
+        raise DivulgeError.of("table", "have a name such as table:people or table:sales.people", "it", "without one",
+                              "other signs stand in backquotes: table:`people 2024`; a file is ./table:..."
+                              )  # fmt: skip
+    found = re.findall(_PART, name)
+    return TableName(tuple(one[1:-1].replace("``", "`") if one.startswith("`") else one for one in found))
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.engine import Engine, Progress
 from divulge.releasing.estimating.contingency import Contingency, Tally
 from divulge.releasing.output.bare import plain_batch, plain_schema
+from divulge.releasing.output.catalog import Staging, digest_of_rows
 from divulge.releasing.output.sinks import digest, flush, of_parts, parts_in
 from divulge.releasing.planning.plan import Faults, Plan
 from divulge.releasing.records.fingerprint import Fingerprint, Key
@@ -36,21 +37,27 @@ from divulge.releasing.session import (
     IN_SILENCE,
     WHOLE,
     Address,
+    TableName,
     active,
     is_address,
     isolate,
     name_of,
     path_at,
     placed,
+    quoted,
     refuse_absent,
     refuse_cancelled,
     refuse_other_pythons,
     set_for_a_while,
+    table_of,
     working,
 )
 
 _FILES_AT_ONCE = 1000
 """Tasks that read files through at most: more than a cluster has cores, and few enough to be planned at once."""
+
+Place = Path | Address | TableName
+"""Where rows go: a folder of this machine or at an address, or a table."""
 
 NAME = "Spark DataFrame"
 """What messages call a table that has no other name."""
@@ -78,15 +85,6 @@ def open_frame(frame: Any) -> Source:
                 yield from read.cast(wanted).to_batches()
 
     return Source(NAME, schema, None, stream)
-
-
-def quoted(column: str) -> str:
-    """Return a column name as Spark takes it literally, whatever characters it has.
-
-    >>> quoted("a.b`c")
-    '`a.b``c`'
-    """
-    return "`" + column.replace("`", "``") + "`"
 
 
 def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
@@ -134,10 +132,14 @@ def called(frame: Any, names: Mapping[str, str]) -> Any:
 def frame_of(table: Any) -> Any:
     """Return a DataFrame as it is; of Parquet files, or of a table by name, one in the running or a new session.
 
-    A file or folder is a path of this machine, or an address of a file system of Hadoop, such as s3a://bucket/folder.
+    A file or folder is a path of this machine, or an address of a file system of Hadoop, such as s3a://bucket/folder; a
+    table is called table:NAME, or NAME where no file is.
     """
     if type(table).__module__.startswith("pyspark"):
         return table
+    if (name := table_of(table)) is not None:
+        with working(str(name)):
+            return active().table(name.sql)
     table = placed(table)
     if not isinstance(table, (str, os.PathLike)):
         raise DivulgeError.of(
@@ -301,7 +303,7 @@ def engine(table: Any) -> Engine:
     frame = frame_of(table)
     source = open_frame(frame)
     if frame is not table:
-        local = not is_address(table) and Path(table).exists()
+        local = not (is_address(table) or table_of(table)) and Path(table).exists()
         source = replace(source, name=name_of(table), path=Path(table) if local else None)
 
     def held() -> int | None:
@@ -310,22 +312,31 @@ def engine(table: Any) -> Engine:
             return _footers(frame.sparkSession, table).rows
         return open_table(table).rows if source.path is not None else None
 
-    def run(plan: Plan, temporary: Path | Address, progress: Progress | None, tally: Tally | None) -> int:
+    def run(plan: Plan, temporary: Place, progress: Progress | None, tally: Tally | None) -> int:
         _write(frame, plan, temporary)
-        if isinstance(temporary, Address):
+        promised = held()
+        if isinstance(temporary, Staging):
+            with working(temporary.name, frame.sparkSession):
+                rows = frame.sparkSession.table(temporary.sql).count()
+                promised = frame.count() if promised is None and not temporary.commits else promised
+        elif isinstance(temporary, Address):
             with working(temporary.name):
                 rows = _footers(frame.sparkSession, str(temporary)).rows or 0
         else:
             rows = open_table(temporary).rows or 0
-        if (promised := held()) is not None and rows != promised:
-            raise DivulgeError(f"{printable(source.name)}: Spark read another number of rows than its files hold.")
+        if promised is not None and rows != promised:
+            raise DivulgeError(f"{printable(source.name)}: Spark wrote another number of rows than the source holds.")
         return rows
 
-    def reread(final: Path | Address) -> Any:
+    def reread(final: Place) -> Any:
+        if isinstance(final, TableName):
+            return frame.sparkSession.table(final.sql)
         return read(frame.sparkSession, str(final) if isinstance(final, Address) else final)
 
-    def sealed(folder: Path | Address) -> str:
-        return digest_of(frame.sparkSession, folder)
+    def sealed(place: Place) -> str:
+        if isinstance(place, TableName):
+            return digest_of_rows(frame.sparkSession.table(place.sql))
+        return digest_of(frame.sparkSession, place)
 
     return Engine(source, run, frame, lambda key, columns: known_by(frame, key, columns), reread, sealed)
 
@@ -368,9 +379,16 @@ def _digest_at(session: Any, place: Address) -> str:
     return read[top] if list(read) == [top] else of_parts(parts)
 
 
-def digest_at(table: str | os.PathLike[str]) -> str | None:
-    """Return the digest of a file or folder, here or at an address; None of a table by name."""
+def digest_at(table: str | os.PathLike[str], of_rows: bool = False) -> str | None:
+    """Return the digest of a file or folder, here or at an address, or of the rows of it or of a table by name.
+
+    Of a table by name there is no other one: None.
+    """
+    if of_rows:
+        return digest_of_rows(frame_of(table))
     path = placed(table)
+    if table_of(path) is not None:
+        return None
     if is_address(path):
         return digest_of(active(), Address(os.fspath(path)))
     if not Path(path).exists():
@@ -408,8 +426,8 @@ _ROWS_A_FILE = 1 << 22
 """Rows in a file that is written: a worker reads a file into its memory for the digest."""
 
 
-def _write(frame: Any, plan: Plan, temporary: Path | Address) -> None:
-    """Write the released rows as a folder of Parquet files, in one pass over the frame."""
+def _write(frame: Any, plan: Plan, temporary: Place) -> None:
+    """Write the released rows as a folder of Parquet files or into a new table, in one pass over the frame."""
     types = require("pyspark.sql.pandas.types", "spark")
     wanted = list(dict.fromkeys([*plan.columns, *plan.protected]))
     schema = plain_schema(plan.schema)
@@ -438,11 +456,16 @@ def _write(frame: Any, plan: Plan, temporary: Path | Address) -> None:
     numbered = require("pyarrow", "tables").schema(
         [field.with_name(name) for field, name in zip(schema, by_place(schema.names).values(), strict=True)]
     )
+    into = temporary.create(types.from_arrow_schema(schema)) if isinstance(temporary, Staging) else None
     try:
         with set_for_a_while(frame.sparkSession, MOMENTS | WHOLE):
-            drawn = called(frame, by_place(wanted)).mapInArrow(released, types.from_arrow_schema(numbered))
-            where = str(temporary) if isinstance(temporary, Address) else f"file://{temporary.absolute()}"
-            drawn.toDF(*schema.names).write.option("maxRecordsPerFile", _ROWS_A_FILE).parquet(where)
+            kinds = types.from_arrow_schema(numbered)
+            drawn = called(frame, by_place(wanted)).mapInArrow(released, kinds).toDF(*schema.names)
+            if into is not None:
+                drawn.write.insertInto(into)
+                return
+            where = f"file://{temporary.absolute()}" if isinstance(temporary, Path) else str(temporary)
+            drawn.write.option("maxRecordsPerFile", _ROWS_A_FILE).parquet(where)
     except Exception as error:  # whatever Spark raises, the rows without a secret are the likeliest cause: count them
         stopping.look()
         refuse_cancelled(NAME, error)

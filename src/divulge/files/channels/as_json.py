@@ -2,13 +2,15 @@
 
 import json
 import math
+import re
 from collections.abc import Hashable
 from typing import Any, BinaryIO
 
 from divulge.errors import DivulgeError
 from divulge.files.channels.cells import cells
-from divulge.files.opening import PathLike, kind, opened
+from divulge.files.opening import PathLike, kind, name_of, naming, opened
 from divulge.files.settings import current
+from divulge.late import late
 from divulge.model.channel import Channel
 from divulge.model.labels import text_of
 from divulge.model.prior import Prior
@@ -59,9 +61,18 @@ def document(stream: BinaryIO) -> Any:
 
 
 def read_document(path: PathLike) -> Any:
-    """Return the value of such a document in a file, or on standard input."""
+    """Return the value of such a document in a file, at an address such as s3a://bucket/receipt.json, or on standard
+    input.
+    """
+    if isinstance(path, str) and re.match(_ADDRESS, path):
+        with naming(name_of(path)):
+            return document(late("divulge.releasing.output.hadoop:content")(path))
     with opened(path) as stream:
         return document(stream)
+
+
+_ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]+:/"
+"""What an address of a file system of Hadoop begins with; C:/ is one of a disk."""
 
 
 def write(what: Channel, stream: BinaryIO) -> None:

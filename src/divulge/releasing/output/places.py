@@ -3,8 +3,8 @@
 import os
 import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,16 @@ from divulge.late import late
 from divulge.releasing.output import sinks
 from divulge.releasing.output.signature import private_key, signed
 from divulge.releasing.records.ledger import files_of
-from divulge.releasing.session import is_address, placed
+from divulge.releasing.session import is_address, placed, table_of
 
 RECEIPT = "receipt.json"
 
 PAPERS = ("codebook.json", "codebook.md", "statement.html", "statement.txt", RECEIPT, "keeper.json")
 """What is written beside a table, after its name."""
+
+
+def _nothing() -> None:
+    """Do nothing: all names are given."""
 
 
 @dataclass(frozen=True)
@@ -43,24 +47,36 @@ class Places:
     """The private key that papers in JSON are signed with."""
     left_out: list[str] = field(default_factory=list[str])
     """The papers that were not written, as others could have read them."""
+    after: Any = None
+    """What papers are called after where they stand beside no file."""
 
     @classmethod
     def of(
         cls, sink: Any, receipt: Any, papers: Sequence[str], *, read: Mapping[str, Any], ledger: Any, force: bool,
-        sign: Any = None, address: str | None = None,
+        sign: Any = None, address: str | None = None, form: str | None = None, frame: Any = None, after: Any = None,
     ) -> "Places":  # fmt: skip
-        """Return the places; refuse what is taken, what is read, here or at an address, and two that are one."""
-        key = None if sign is None else private_key(sign)
-        if is_address(sink := placed(sink)):
+        """Return the places; refuse what is taken, what is read, here or at an address, and two that are one.
+
+        Of a table of a catalog there are its format, as it was asked for, and the DataFrame that is released. `after`
+        is what the papers are called after where no file goes out.
+        """
+        asked = {"read": read, "ledger": ledger, "sign": sign, "address": address}
+        if (table := table_of(sink)) is not None:
+            return late("divulge.releasing.output.catalog:tabled")(table, form, papers, receipt, frame, force, **asked)
+        if form is not None:
+            raise DivulgeError.of("table_format", "go with an output table:NAME", "sink", "absent" if sink is None else
+                                  "a path or an address")  # fmt: skip
+        key, receipt = None if sign is None else private_key(sign), placed(receipt)
+        if is_address(sink := placed(sink)) or is_address(receipt):
             keep_apart({"ledger": [str(path) for path in files_of(ledger)]}, {**read, "sign": sign})
             source = address or read.get("source") or []
             sources = source if isinstance(source, list) else [source]
-            return late("divulge.releasing.output.hadoop:remote")(sink, papers, receipt, key, sources, force)
+            return late("divulge.releasing.output.hadoop:remote")(sink, papers, receipt, key, sources, force, after)
         final = None if sink is None else sinks.place(sink)
-        found = cls(final, None if receipt is None else sinks.place(receipt, "receipt"), papers, key)
-        named = {f"the {name}": found.paper(name) for name in papers if final is not None and name != RECEIPT}
-        asked = {"receipt": found.paper(RECEIPT) if final is not None else found.receipt}
-        keep_apart({"sink": final, **asked, **named, "ledger": [str(path) for path in files_of(ledger)]},
+        found = cls(final, None if receipt is None else sinks.place(receipt, "receipt"), papers, key, after=after)
+        named = {f"the {name}": found.paper(name) for name in papers if found.beside_what and name != RECEIPT}
+        own = {"receipt": found.paper(RECEIPT) if found.beside_what else found.receipt}
+        keep_apart({"sink": final, **own, **named, "ledger": [str(path) for path in files_of(ledger)]},
                    {**read, "sign": sign})  # fmt: skip
         for folder in {path.parent for path in found.all()}:
             staging.recover(folder)
@@ -73,17 +89,37 @@ class Places:
             sinks.writer_for(final)
         return found
 
+    @property
+    def beside_what(self) -> Any:
+        """What the papers stand beside, and are called after; None where none are written."""
+        return self.table or self.after
+
+    @property
+    def output(self) -> str | None:
+        """What the receipt calls the table."""
+        return None if self.table is None else self.table.name
+
+    @property
+    def table_format(self) -> str | None:
+        """What the receipt calls the format of a table in a catalog; None of a file."""
+        return None
+
     def all(self) -> list[Path]:
         """Return every path that will be written."""
-        papers = [] if self.table is None else [self.paper(name) for name in self.papers]
+        papers = [self.paper(name) for name in self.papers] if self.beside_what else []
         return list(dict.fromkeys(path for path in (self.table, self.receipt, *papers) if path is not None))
 
     def paper(self, name: str) -> Path:
         """Return where a paper goes: beside the table, after its name."""
         if name == RECEIPT and self.receipt is not None:
             return self.receipt
-        assert self.table is not None
+        if self.table is None:
+            return self.after.with_name(f"{self.after.name}.{name}")
         return self.table.with_name(f"{self.table.stem}.{name}")
+
+    def called(self) -> list[Any]:
+        """Return what papers of an output of this name are called where nothing else is asked for."""
+        return [replace(self, receipt=None).paper(name) for name in PAPERS]
 
     def signed(self, name: str, content: bytes) -> bytes:
         """Return what a paper holds: in JSON with a signature, where there is a key."""
@@ -94,16 +130,29 @@ class Places:
         assert self.table is not None
         return sinks.staged(self.table)
 
+    def has(self, name: str) -> bool:
+        """Say whether a paper is there."""
+        return self.paper(name).is_file()
+
+    def room(self) -> AbstractContextManager[Any]:
+        """Make the room in which papers are written before they have names; here each paper has one of its own."""
+        return nullcontext()
+
     def staged_papers(self, stack: ExitStack, contents: Mapping[str, bytes]) -> dict[Path, Path]:
         """Return where papers go and temporary files with what they hold, which `stack` takes away."""
         return {
             self.paper(name): stack.enter_context(self.written(name, content)) for name, content in contents.items()
         }
 
-    def appear(self, staged: Mapping[Path, Path], temporary: Path, force: bool) -> None:
-        """Give the papers and then the table their names; when one fails, all is as it was before."""
-        assert self.table is not None
-        publish_together({**staged, self.table: temporary}, force)
+    def appear(
+        self, staged: Mapping[Path, Path], temporary: Path | None, force: bool, then: Callable[[], object] = _nothing
+    ) -> None:
+        """Give the papers and then the table their names, and do what comes `then`.
+
+        When one fails, all is as it was before.
+        """
+        table = {} if self.table is None or temporary is None else {self.table: temporary}
+        publish_together({**staged, **table}, force, then, self.called())
 
     def written(self, name: str, content: bytes) -> AbstractContextManager[Path]:
         """Give a temporary file with the content of a paper."""
@@ -144,23 +193,27 @@ def written(final: Path, name: str, content: bytes) -> Generator[Path]:
         yield temporary
 
 
-def publish_together(staged: Mapping[Path, Path], force: bool) -> None:
+def publish_together(
+    staged: Mapping[Path, Path], force: bool, then: Callable[[], object] = _nothing, called: Sequence[Path] = ()
+) -> None:
     """Give everything {final: temporary} its final name, in this order; when one fails, all is as it was before.
 
     The last one is the table. The table that it replaces is taken away first, and so are papers that have no successor:
     whatever ends the process, no table ever stands beside papers that speak of another, and what is half done is taken
-    back by the next process that writes there.
+    back by the next process that writes there. What comes `then` fails with all of them.
     """
     with stopping.held():
         stopping.tell("publishing")
-        _publish_together(staged, force)
+        _publish_together(staged, force, then, called)
         stopping.ALREADY[:] = [stopping.PUBLISHED]
         stopping.tell("published")
 
 
-def _publish_together(staged: Mapping[Path, Path], force: bool) -> None:
+def _publish_together(
+    staged: Mapping[Path, Path], force: bool, then: Callable[[], object], called: Sequence[Path]
+) -> None:
     *papers, table = staged
-    replaced = _replaced(staged) if force else {}
+    replaced = _replaced(staged, called) if force else {}
     naming = staging.Naming.of(staged, replaced)
     try:
         for final, old in replaced.items():
@@ -174,17 +227,19 @@ def _publish_together(staged: Mapping[Path, Path], force: bool) -> None:
             sinks.flush_names(folder)
         sinks.publish(staged[table], table, force)
         sinks.flush_names(table.parent)
+        then()
     except BaseException:
         if naming.undone():
             raise
     naming.end()
 
 
-def _replaced(staged: Mapping[Path, Path]) -> dict[Path, Path]:
+def _replaced(staged: Mapping[Path, Path], called: Sequence[Path]) -> dict[Path, Path]:
     """Return what is to be replaced, the table first, and what goes with it, each with the place that it goes to."""
     *_, table = staged
     found: dict[Path, Path] = {}
-    for i, final in enumerate(dict.fromkeys([table, *staged, *(table.with_name(f"{table.stem}.{x}") for x in PAPERS)])):
+    beside = called or [table.with_name(f"{table.stem}.{name}") for name in PAPERS]
+    for i, final in enumerate(dict.fromkeys([table, *staged, *beside])):
         if os.path.lexists(final):
             sinks.refuse_taken(final, True, folder=final == table and staged[final].is_dir())
             found[final] = staged.get(final, staged[table]).with_name(f"old{i}")

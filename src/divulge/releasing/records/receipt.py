@@ -17,6 +17,7 @@ from divulge.files.channels.as_json import read_document
 from divulge.files.forms import Form, Some, fits, label, level, whole
 from divulge.files.opening import name_of, naming, replacing
 from divulge.guarantees.catalog import as_typed
+from divulge.late import late
 from divulge.model.channel import Channel
 from divulge.model.record import Record
 from divulge.model.shown import html_table, promised
@@ -27,6 +28,7 @@ from divulge.releasing.records.ran.following import FOLLOWING, Following
 from divulge.releasing.records.ran.mechanism import MECHANISM, Mechanism, Ran, finite, read_label, written_label
 from divulge.releasing.records.ran.oracle import ORACLE, FrequencyOracle
 from divulge.releasing.records.ran.placed import PLACED, MetricNoise
+from divulge.releasing.session import address_of
 
 FORMAT = "divulge receipt 2"
 READ = ("divulge receipt 1", FORMAT)
@@ -43,7 +45,7 @@ RECEIPT: Form = {
     "about?": (None, {"variable": (None, str), "counted": bool, "values": [str], "asked": [str],
                       "guarantees": {"*": level}, "off": [{"radius": str, "pml": level}],
                       "within?": [{"factor": str, "pml": level, "pmc": level}], "always": level}),
-    "chain?": (None, FOLLOWING), "coarsened?": {"*": whole},
+    "chain?": (None, FOLLOWING), "coarsened?": {"*": whole}, "table_format?": str,
     "guarantees": {"ldp": level, "*": level}, "mechanisms": Some((MECHANISM, ORACLE, PLACED)),
 }  # fmt: skip
 """What a receipt is made of."""
@@ -100,6 +102,9 @@ class Receipt(Record):
     coarsened : {column: level} or None
         Columns that went out coarser than they were, of a table whose rows stand group by group, in an order of chance
         within each.
+    table_format : str or None
+        Of an output that is a table of a catalog, such as table:people: its format, such as "delta". The digest is one
+        of its rows then, in whatever order and files they are.
     table : the released table, when no sink was given; not part of the written receipt
     papers : dict
         {"table", "codebook", "statement", "receipt", "keeper", ...: path} of the files that were written; not part of
@@ -133,6 +138,7 @@ class Receipt(Record):
     about: Mapping[str, Any] | None = None
     chain: Following | None = None
     coarsened: Mapping[str, int] | None = None
+    table_format: str | None = None
     table: Any = field(default=None, repr=False, compare=False)
     papers: Mapping[str, Path] = field(default_factory=dict[str, Path], repr=False, compare=False)
 
@@ -221,13 +227,16 @@ class Receipt(Record):
             **({"about": dict(self.about)} if self.about is not None else {}),
             **({"chain": self.chain.to_dict()} if self.chain is not None else {}),
             **({"coarsened": dict(self.coarsened)} if self.coarsened is not None else {}),
+            **({"table_format": self.table_format} if self.table_format is not None else {}),
             "warnings": list(self.warnings),
             "guarantees": finite(self.guarantees),
             "mechanisms": [mechanism.to_dict(keeper=keeper) for mechanism in self.mechanisms],
         }
 
     def describes(self, path: str | os.PathLike[str]) -> bool:
-        """Say whether the file or folder at `path` is the output that was released, to the byte.
+        """Say whether the file or folder at `path`, or the table table:NAME, is what was released, to the byte.
+
+        Of a table of a catalog Spark compares the rows, in whatever order and files they are.
 
         Examples
         --------
@@ -236,7 +245,9 @@ class Receipt(Record):
         >>> dv.release({"answer": ["yes", "no", "no", "no"]}, path, column="answer", mechanism=coin).describes(path)
         True
         """
-        return self.digest == digest(Path(path))
+        if self.table_format is None and address_of(path) is None:
+            return self.digest == digest(Path(path))
+        return self.digest == late("divulge.releasing.spark:digest_at")(path, self.table_format is not None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the receipt as JSON; the file appears whole or not at all.
@@ -366,6 +377,7 @@ class Receipt(Record):
             about=found.get("about"),
             chain=_followed(found.get("chain"), parts),
             coarsened=found.get("coarsened"),
+            table_format=found.get("table_format"),
             **{name: found[name] for name in ("source", "output", "created", "version", "digest")},
         )
         refuse_contradictions(made)
