@@ -1,6 +1,8 @@
-"""A release on a cluster of this machine, whose executors are killed in both stages; run by `test_spark.py` alone.
+"""A release to an address whose executors are killed in both stages, or whose driver; run by `test_spark.py` alone.
 
     python executors.py FOLDER
+    python executors.py FOLDER driver       (ends by SIGKILL while rows are written)
+    python executors.py FOLDER again
 
 A session has one master for as long as its process lives, so that this is a process of its own.
 """
@@ -43,35 +45,75 @@ def killed(stage: str, marks: str) -> Any:
     return run
 
 
-def main(folder: Path) -> None:
-    """Release through two stages, and hold the rows against what went in."""
+def driver_killed(driver: int) -> Any:
+    """Return what passes rows on, and kills the process that asked for the release once some are written."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for i, batch in enumerate(batches):
+            yield batch
+            if i:
+                os.kill(driver, signal.SIGKILL)
+
+    return run
+
+
+def session_in(folder: Path, master: str) -> SparkSession:
+    """Start a session in which lake://bucket/top is a folder of this machine."""
     os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
-    (folder / "marks").mkdir()
     settings = {
         "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "512m", "spark.executorEnv.JAVA_HOME": os.environ["JAVA_HOME"],
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.hadoop.fs.lake.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
+        "spark.hadoop.fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "spark.hadoop.fs.viewfs.mounttable.bucket.link./top": folder.as_uri(),
     }  # fmt: skip
-    session = SparkSession.builder.master("local-cluster[2,1,512]").config(map=settings).getOrCreate()
+    session = SparkSession.builder.master(master).config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def main(folder: Path, how: str = "") -> None:
+    """Release through two stages, and hold the rows against what went in."""
+    session = session_in(folder, "local[1]" if how else "local-cluster[2,1,512]")
+    if how:
+        frame = session.range(0, ROWS, 1, 1).selectExpr("id", "cast(id % 2 as string) as x")
+        if how == "driver":
+            frame = frame.mapInArrow(driver_killed(os.getpid()), "id long, x string")
+        release(frame)
+        hold(folder)
+        assert not list(folder.glob(".divulge*"))
+        session.stop()
+        return
+    (folder / "marks").mkdir()
     marks = str(folder / "marks")
     frame = session.range(0, ROWS, 1, 2).selectExpr("id", "cast(id % 2 as string) as x")
     frame = frame.mapInArrow(killed("before", marks), "id long, x string").repartition(2, "id")
     frame = frame.mapInArrow(killed("after", marks), "id long, x string")
-    flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
-    receipt = dv.release(frame, folder / "out", column="x", mechanism=flip, per_row=True, ledger=None)
+    release(frame)
     first, second = (Path(marks, stage).read_text() for stage in ("before", "after"))
     assert first.isdigit()
     assert second.isdigit()
     assert first != second
-    released = pq.read_table(folder / "out")
-    assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(ROWS), 1)
-    assert receipt.rows == ROWS
-    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64())))
-    assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / ROWS) ** 0.5
+    hold(folder)
     session.stop()
 
 
+def release(frame: Any) -> None:
+    flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
+    receipt = dv.release(frame, "lake://bucket/top/out", column="x", mechanism=flip, per_row=True, ledger=None)
+    assert receipt.rows == ROWS
+
+
+def hold(folder: Path) -> None:
+    """Hold the rows that are there against those that went in."""
+    released = pq.read_table(folder / "out")
+    assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(ROWS), 1)
+    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64())))
+    assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / ROWS) ** 0.5
+    assert dv.Receipt.read(folder / "out.receipt.json").describes(folder / "out")
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -391,12 +391,28 @@ def test_workers_that_are_killed_in_either_stage_publish_every_row_once(spark: A
 @pytest.mark.skipif(not THOROUGH, reason="starts a cluster of three Java processes")
 def test_executors_that_are_killed_in_either_stage_publish_every_row_once(java_home: Path, tmp_path: Path) -> None:
     """The Java processes, with what they held of a shuffle; Spark starts others, and computes what was lost anew."""
-    paths = filter(None, [SOURCE_FOLDER, os.environ.get("PYTHONPATH")])
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("executors.py")), str(tmp_path)], capture_output=True, text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "DIVULGE_HOME": str(tmp_path)}, check=False,
-    )  # fmt: skip
+    done = in_a_process(tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.skipif(not THOROUGH, reason="starts two Java processes")
+def test_a_driver_that_is_killed_while_it_writes_leaves_nothing_under_the_name(java_home: Path, tmp_path: Path) -> None:
+    """And what it left is gone with the next release there."""
+    done = in_a_process(tmp_path, "driver")
+    assert done.returncode == -signal.SIGKILL
+    assert list(tmp_path.glob(".divulge*.partial"))
+    assert not list(tmp_path.glob("out*"))
+    done = in_a_process(tmp_path, "again")
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def in_a_process(folder: Path, *how: str) -> Any:
+    """Run `executors.py`, and return what came of it."""
+    paths = filter(None, [SOURCE_FOLDER, os.environ.get("PYTHONPATH")])
+    return subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("executors.py")), str(folder), *how], capture_output=True,
+        text=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "DIVULGE_HOME": str(folder)}, check=False,
+    )  # fmt: skip
 
 
 def test_values_without_a_secret_are_counted_over_all_tasks(
