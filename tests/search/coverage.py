@@ -106,7 +106,7 @@ GIVEN: dict[str, str] = {
     "Published": "by others prior protected",
     "Quantiles": "bounds by intervals probabilities step",
     "RandomizedResponse": "categories epsilon",
-    "Receipt": "asked coarsened null_as purpose untouched",
+    "Receipt": "asked coarsened null_as purpose table_format untouched",
     "Refinement": "order riskier",
     "RenyiRelease": "alpha epsilon",
     "Score": "about least worst",

@@ -276,8 +276,8 @@ def preview(source: TableLike, *, by: str | None = None, levels: Sequence[float]
         A public column: the same for each of its values, with intervals that hold for all groups together.
     levels : numbers
         Multiples of the strength that are shown; a mechanism of a file has one level.
-    sink, force, receipt, archive, sign, escape_formulas, language, ledger, budget, source_name, people, released_as,
-    keep, only_column
+    sink, table_format, force, receipt, archive, sign, escape_formulas, language, ledger, budget, source_name, people,
+    released_as, keep, only_column
         As for `release`; a preview writes and records nothing.
 
     Returns
