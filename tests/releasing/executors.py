@@ -45,13 +45,13 @@ def killed(stage: str, marks: str) -> Any:
     return run
 
 
-def driver_killed(driver: int) -> Any:
-    """Return what passes rows on, and kills the process that asked for the release once some are written."""
+def driver_killed(driver: int, folder: str) -> Any:
+    """Return what passes rows on, and kills the process that asked for the release while they are written."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for i, batch in enumerate(batches):
             yield batch
-            if i:
+            if i and list(Path(folder).glob(".divulge*.partial/new")):
                 os.kill(driver, signal.SIGKILL)
 
     return run
@@ -80,7 +80,7 @@ def main(folder: Path, how: str = "") -> None:
     if how:
         frame = session.range(0, ROWS, 1, 1).selectExpr("id", "cast(id % 2 as string) as x")
         if how == "driver":
-            frame = frame.mapInArrow(driver_killed(os.getpid()), "id long, x string")
+            frame = frame.mapInArrow(driver_killed(os.getpid(), str(folder)), "id long, x string")
         release(frame)
         hold(folder)
         assert not list(folder.glob(".divulge*"))
