@@ -1,15 +1,20 @@
 """Distribution functions that are added up from densities, against `quad` piece by piece; and what rests on them."""
 
 import math
+import pickle
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
 import divulge as dv
+from divulge.dp import DistributionPair, compose
 from divulge.noise.accumulated import cdf_of, isf_of, ppf_of, sf_of
+from divulge.noise.steady import steady
 
 
 def skew(x: Any, a: float) -> Any:
@@ -82,3 +87,41 @@ def test_quantiles_that_scipy_seeks_one_by_one_are_where_both_sides_have_the_lev
     )
     assert isf_of(noise)(0.0) == math.inf
     assert ppf_of(stats.norm()).__name__ == "ppf"  # scipy's own, where it has a formula
+
+
+@pytest.mark.parametrize("skewness", [-40.0, 0.5])
+def test_quantiles_of_a_tail_that_falls_faster_are_found(skewness: float) -> None:
+    """scipy's own are many standard deviations off from 1e-12 on: on each side the level has to come back."""
+    noise, levels = stats.skewnorm(skewness), np.array([1e-3, 1e-12, 1e-100])
+    for quantiles, sign in ((isf_of(noise)(levels), 1.0), (-ppf_of(noise)(levels), -1.0)):
+        for level, z in zip(levels.tolist(), quantiles.tolist(), strict=True):
+            edges, of = sign * (z + np.append(0.0, 4.0 ** np.arange(-4, 4))), partial(skew, a=skewness)
+            parts = [abs(integrate.quad(of, u, v, epsabs=0)[0]) for u, v in pairwise(edges)]
+            assert math.fsum(parts) == pytest.approx(level, rel=1e-6)
+
+
+@pytest.mark.parametrize("share", [1e-8, 0.01, 20.0])
+def test_a_small_exponential_part_beside_a_normal_one_keeps_all_digits(share: float) -> None:
+    """By the definition, an integral over the exponential part; scipy's own density is off by two thirds at 1e-8."""
+    noise = steady(stats.exponnorm(share, loc=3.0, scale=2.0))
+    with mp.workdps(20):
+        for at in (-4.0, 0.5, 6.0):
+            x, parts = mp.mpf(at), [0, 1, 4, 12, 40]
+            y = 3 + 2 * at
+            for found, of, sign in (
+                (noise.pdf(y) * 2, mp.npdf, 1), (noise.cdf(y), mp.ncdf, 1), (noise.sf(y), mp.ncdf, -1),
+            ):  # fmt: skip
+                truth: Any = mp.quad(lambda t, of=of, u=sign, x=x: of(u * (x - share * t)) * mp.exp(-t), parts)
+                assert float(found) == pytest.approx(float(truth), rel=1e-12)
+    assert noise.logpdf(3 + 2 * at) == pytest.approx(math.log(noise.pdf(3 + 2 * at)), rel=1e-12)
+    assert pickle.loads(pickle.dumps(noise)).cdf(0.0) == noise.cdf(0.0)
+
+
+def test_losses_and_noise_are_told_by_the_density_that_has_its_digits() -> None:
+    """Nearly normal, so nearly the loss of the normal pair, and nearly its leakage about a bit."""
+    near: list[Any] = [stats.exponnorm(1e-8, loc=at) for at in (0.0, 0.5)]
+    normal: list[Any] = [stats.norm(at) for at in (0.0, 0.5)]
+    found, wanted = (compose(DistributionPair(*pair)).epsilon(1e-6) for pair in (near, normal))
+    assert found.upper == pytest.approx(wanted.upper, rel=1e-6)
+    first, second = (dv.NoiseMechanism(one, "bernoulli(0.3)") for one, _ in (near, normal))
+    assert first.pml(0.7) == pytest.approx(second.pml(0.7), rel=1e-6)

@@ -472,7 +472,7 @@ class DistributionPair(Mechanism):
         return f"DistributionPair({written(self.p)}, {written(self.q)})"
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        loss = DensityLoss(self.p, self.q)
+        loss = DensityLoss(*map(late("divulge.noise.steady:steady"), (self.p, self.q)))
         return loss, loss.reverse()
 
 

@@ -81,7 +81,7 @@ def _has_no_quantiles(distribution: Any, which: str) -> bool:
         return False
     seeks = type(base)._ppf is stats.rv_continuous._ppf  # pyright: ignore[reportPrivateUsage]
     own = getattr(type(base), which) is not getattr(stats.rv_continuous, which)
-    return _name(distribution) == "norminvgauss" or (seeks and not own)
+    return _name(distribution) in _POINT_BY_POINT or (seeks and not own)
 
 
 def _sought(distribution: Any, above: bool, levels: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError, did_you_mean
 from divulge.extras import require
+from divulge.late import late
 from divulge.noise.accumulated import cdf_of, ppf_of
 
 
@@ -60,11 +61,14 @@ def frozen(name: str, inside: str, argument: str) -> Any:
 
 
 def as_frozen(distribution: Any) -> Any:
-    """Return a scipy.stats distribution that needs no parameters, such as a histogram, frozen; others as they are."""
+    """Return a scipy.stats distribution frozen, also one without parameters, such as a histogram; others as they are.
+
+    Where scipy's own formulas lose digits it has better ones (`steady`).
+    """
     if not (hasattr(distribution, "freeze") and hasattr(distribution, "numargs")):
-        return distribution
+        return late("divulge.noise.steady:steady")(distribution) if hasattr(distribution, "dist") else distribution
     try:
-        return distribution.freeze()
+        return late("divulge.noise.steady:steady")(distribution.freeze())
     except TypeError:
         hint = f"such as scipy.stats.{distribution.name}(...), with its parameters."
         raise DivulgeError.of("distribution", "have its parameters", "it", distribution.name, hint) from None
