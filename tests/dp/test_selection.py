@@ -139,8 +139,8 @@ def test_in_lists_and_as_families() -> None:
         dv.dp.SparseVector(2.0, answers=0)
 
 
-DRAWS = 1500
-"""Draws of a test; a scale that is half as large again is seen in so many."""
+DRAWS = 2000
+"""Draws of a test; a scale that is twice as large escapes so many once in 10^12."""
 
 
 def p_value(seen: list[Any], law: dict[Any, float]) -> float:
@@ -157,7 +157,7 @@ def test_the_largest_value_is_drawn_by_its_law_and_by_no_other_scale(noise: str)
     law = dict(enumerate(winners(np.array(values, dtype=float), scale, noise).tolist()))
     seen = [dv.dp.NoisyMax(scale, noise=noise).draw(values) for _ in range(DRAWS)]
     assert p_value(seen, law) > 1e-6
-    wrong = dict(enumerate(winners(np.array(values, dtype=float), scale * 1.5, noise).tolist()))
+    wrong = dict(enumerate(winners(np.array(values, dtype=float), scale * 2, noise).tolist()))
     assert p_value(seen, wrong) < 1e-6
 
 
@@ -170,7 +170,7 @@ def test_streams_are_answered_by_their_law_and_by_no_other_scale() -> None:
     mechanism = dv.dp.SparseVector(2.0, answers=2, threshold=1.5)
     seen = ["".join("01"[said] for said in mechanism.draw(values, at)) for _ in range(DRAWS)]
     assert p_value(seen, law(2.0, 1.5)) > 1e-6
-    assert p_value(seen, law(3.0, 1.5)) < 1e-6
+    assert p_value(seen, law(4.0, 1.5)) < 1e-6
     assert p_value(seen, law(2.0, 3.0)) < 1e-6
     own = dv.dp.SparseVector(2.0, answers=2)
     assert dv.dp.SparseVector(2.0, 2, threshold=own.noise_of_threshold).losses()[0].highest == own.losses()[0].highest
@@ -197,7 +197,7 @@ def test_exponential_noise_is_read_no_further_than_asked() -> None:
     draws = [Noisy.of(Fraction(0), Fraction(1), chance) for _ in range(DRAWS)]
     values = [one.whole + one.rest.at_least(64).whole / 2.0**one.rest.digits for one in draws]
     assert kstest(values, "expon").pvalue > 1e-6
-    assert kstest(values, "expon", args=(0, 1.3)).pvalue < 1e-6
+    assert kstest(values, "expon", args=(0, 1.5)).pvalue < 1e-6
     same = Uniform(chance, 5, 32), Uniform(chance, 5, 32)
     assert (same[0] < same[1]) != (same[1] < same[0])
     assert min(one.digits for one in same) > 32
