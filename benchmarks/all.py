@@ -419,9 +419,9 @@ def told(chosen: Any, growth: Any, asked: Any, seconds: float, last: dict[str, A
 
 
 def beside(row: dict[str, Any], last: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the row of the last run with the same goal."""
-    rows = last.get("rows", ())
-    return next((one for one in rows if one["work"] == row["work"] and one["goal"] == row["goal"]), None)
+    """Return the row of the last run with the same goal, of the same size where there are several."""
+    rows = [one for one in last.get("rows", ()) if one["work"] == row["work"] and one["goal"] == row["goal"]]
+    return next((one for one in rows if one["size"] == row["size"]), rows[0] if len(rows) == 1 else None)
 
 
 if __name__ == "__main__":
