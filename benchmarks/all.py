@@ -287,19 +287,26 @@ def drawn(work: Any, found: list[dict[str, Any]], limits: frozenset[str]) -> dic
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = work.title
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator
 
     figure, (ax, beside) = plt.subplots(1, 2, figsize=(8.6, 3.3), layout="constrained")
-    ours = [one for one in found if one["seconds"]]
+    ours, taken = [one for one in found if one["seconds"]], set[str]()
     for name in (OURS, *work.beside):
         points = [(one["size"], one["seconds"][name]) for one in ours if name in one["seconds"]]
         style, color = STYLES[OURS if name == OURS else "limit" if name in limits else "peer"]
         if points:
-            ax.loglog([n for n, _ in points], [s for _, s in points], style, color=color, label=name, markersize=4)
+            (line,) = ax.loglog(*zip(*points, strict=True), style, color=color, label=name, markersize=4)
+            if color in taken:  # a second peer or limit
+                line.set(marker="D", linestyle="-.")
+            taken.add(color)
     weighed = [one for one in ours if one["bytes"]]
     sizes, megabytes = [one["size"] for one in weighed], [one["bytes"] / 1e6 for one in weighed]
     beside.loglog(sizes, megabytes, "o-", color=STYLES[OURS][1], markersize=4)
     for axes, label in ((ax, "seconds"), (beside, "megabytes")):
         axes.set_xlabel(work.what)
+        axes.set_xticks([one["size"] for one in ours], [f"{one['size']:,}" for one in ours])
+        axes.minorticks_off()
+        axes.yaxis.set_minor_locator(LogLocator(subs="auto"))
         axes.set_ylabel(label)
         axes.grid(alpha=0.3)
     ax.set_title(f"{work.title}: time")
