@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from app.visits import serving
@@ -61,3 +62,25 @@ def test_every_field_is_there_again_after_an_error(address: str, tmp_path: Path)
         assert page.get_by_role("link").all_inner_texts() == ["To the first page"]
         page.get_by_role("link", name="To the first page").click()
         page.get_by_role("button", name="Read this file").wait_for()
+
+
+def test_a_file_is_read_again_once_the_form_of_its_rows_is_there(address: str, tmp_path: Path) -> None:
+    """The columns may come before the rows of the file: a button whose form is not there yet would do nothing."""
+    file = tmp_path / "t.csv"
+    file.write_text("ill\n" + "\n".join(["a", "b", " a"] * 40) + "\n")
+    with browser() as seen:
+        page, held, late = seen.page, list[Any](), True
+        page.route("**/looked/found", lambda route: held.append(route) if late else route.continue_())
+        page.goto(address)
+        page.set_input_files("#chosen", file)
+        page.get_by_role("button", name="Read this file").click()
+        page.locator("input[name=one_spelling]").check()
+        again = page.locator("button[form=reading]")
+        assert again.count() == 1
+        assert not again.is_visible()
+        page.wait_for_timeout(300)
+        late = False
+        for route in held:
+            route.continue_()
+        again.click()
+        page.get_by_text("one spelling for each value").wait_for()
