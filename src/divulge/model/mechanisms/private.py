@@ -65,18 +65,6 @@ def randomized_response(secrets: Secrets, epsilon: float | None = None, *, ratio
 def response_rows(n: int, a: Any) -> np.ndarray:
     """Return the matrix of randomized response with odds 1 to a for the truth, shape (n, n); exact for a Fraction.
 
-    Parameters
-    ----------
-    n : int
-    a : number in [0, 1]; e^-epsilon
-
-    Returns
-    -------
-    array of shape (n, n)
-        Fractions for a Fraction, else float64.
-
-    Examples
-    --------
     >>> response_rows(3, 0.5)[0].tolist()
     [0.5, 0.25, 0.25]
     """
@@ -121,18 +109,6 @@ def geometric(secrets: Secrets, epsilon: float | None = None, *, ratio: Number |
 def geometric_rows(n: int, a: Any) -> np.ndarray:
     """Return the matrix of the truncated geometric mechanism with ratio a <= 1, shape (N, N); far entries may vanish.
 
-    Parameters
-    ----------
-    n : int
-    a : number in [0, 1]; e^-epsilon
-
-    Returns
-    -------
-    array of shape (n, n)
-        Fractions for a Fraction, else float64.
-
-    Examples
-    --------
     >>> geometric_rows(3, 0.5)[0].tolist()
     [0.666666666..., 0.166666666..., 0.166666666...]
     """
