@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 def require(module: str, extra: str) -> Any:
     """Return the imported `module`, or raise MissingExtraError that names the extra which brings it.
 
-    Examples
-    --------
     >>> round(require("math", "plot").pi, 9)
     3.141592654
     """

@@ -80,9 +80,7 @@ def refined(
     Where the numbers leave no z at all but for rounding, the first answer stays. `as_read` is the matrix in doubles and
     in python-flint's fractions, where several programs share it.
 
-    References
-    ----------
-    Gleixner, Steffy, Wolter, "Iterative refinement for linear programming", 2016.
+    Source: Gleixner, Steffy, Wolter, "Iterative refinement for linear programming", 2016.
     """
     linprog = require("scipy.optimize", "science").linprog
     floats, balls = as_read or (exact.as_floats(matrix), exact.fmpq_mat(matrix))

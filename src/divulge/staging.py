@@ -74,8 +74,6 @@ class _Journal:
     """What is to become of the file of one folder. It speaks of names beside the folder alone: one that somebody sent
     moves nothing elsewhere.
 
-    Attributes
-    ----------
     name, ours : the name that is given, and what gets it
     old : name of what lies in the folder -> the name beside it that it had
     last, end : path of what gets its name last, and what it is
@@ -147,10 +145,8 @@ class Naming:
     def of(cls, staged: Mapping[Path, Path], replaced: Mapping[Path, Path]) -> "Naming":
         """Write the journals, before the first name is given.
 
-        Parameters
-        ----------
-        staged : final name -> path under way, each in a folder of its own; all is done when the last one has its name
-        replaced : final name -> where what is there goes, in the folder of a path under way
+        `staged` is final name -> path under way, each in a folder of its own: all is done when the last one has its
+        name. `replaced` is final name -> where what is there goes, in the folder of a path under way.
         """
         *_, last = staged
         journals: dict[Path, _Journal] = {}

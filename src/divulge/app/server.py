@@ -173,13 +173,8 @@ def application(
 ) -> Any:
     """Return the ASGI application.
 
-    Parameters
-    ----------
-    hosts : names with port under which it may be reached
-    token : asked for on the first request, None for none
-    demo : whether a visit begins with the bundled census
-    limit : bytes of an upload at most
-    ledger : path or address of the ledger that releases are recorded in, None for none
+    `hosts` are the names with port under which it may be reached, `token` is asked for on the first request, and
+    uploads have at most `limit` bytes.
     """
     require("python_multipart", "app")
     applications = require("starlette.applications", "app")
@@ -197,13 +192,7 @@ def application(
 def serve(
     host: str = "127.0.0.1", port: int = 8765, *, demo: bool = False, browser: bool = True, ledger: str | None = None
 ) -> None:
-    """Answer until Ctrl-C, SIGTERM or SIGHUP; print the address on a line of its own as soon as it answers.
-
-    Raises
-    ------
-    DivulgeError
-        When the port is taken or the host is not of this machine.
-    """
+    """Answer until Ctrl-C, SIGTERM or SIGHUP; print the address on a line of its own as soon as it answers."""
     uvicorn = require("uvicorn", "app")
     local = host in ("127.0.0.1", "localhost", "::1")
     token = secrets.token_urlsafe(24)

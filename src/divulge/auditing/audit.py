@@ -100,14 +100,9 @@ class Witness:
 class Known:
     """What a known mechanism adds to an audit.
 
-    Attributes
-    ----------
-    values : {measure: float}
-        Of the mechanism itself, for secrets as frequent as in the rows; logarithms in nats.
-    conformity : Conformity
-        Whether the rows look like draws from it.
-    verdict : Verdict or None
-        Whether the mechanism keeps the claim, decided exactly.
+    values : {measure: float}; of the mechanism itself, for secrets as frequent as in the rows; logarithms in nats
+    conformity : whether the rows look like draws from it
+    verdict : whether the mechanism keeps the claim, decided exactly
     """
 
     values: Mapping[str, float]

@@ -32,26 +32,9 @@ def upper_band(hits: np.ndarray, trials: int, risk: float) -> np.ndarray:
     covers with probability 1 - risk: U_(k) <= B^-1(1 - level; k, n - k + 1) for all k, U_(k) the k-th of n uniform
     numbers.
 
-    Parameters
-    ----------
-    hits : int array
-        From 0 to `trials`.
-    trials : int
-        n, independent scores with the same distribution.
-    risk : float in (0, 1)
-        One minus the confidence, of this one side.
+    Source: Berk, Jones, "Goodness-of-fit test statistics that dominate the Kolmogorov statistics", 1979; Moscovich,
+    Nadler, Spiegelman, "On the exact Berk-Jones statistics and their p-value calculation", arXiv:1311.3190.
 
-    Returns
-    -------
-    float array, of the shape of `hits`
-
-    References
-    ----------
-    Berk, Jones, "Goodness-of-fit test statistics that dominate the Kolmogorov statistics", 1979.
-    Moscovich, Nadler, Spiegelman, "On the exact Berk-Jones statistics and their p-value calculation", arXiv:1311.3190.
-
-    Examples
-    --------
     >>> round(float(upper_band(np.array([0]), 100, 0.05)[0]), 4)  # Dvoretzky, Kiefer, Wolfowitz, Massart: 0.1224
     0.0583
     """

@@ -14,14 +14,9 @@ from divulge.ties import first_largest, first_smallest
 class Cells:
     """Counts of (secret, outcome) with exact simultaneous bounds.
 
-    Attributes
-    ----------
-    counts : int64 array of shape (N, M)
-        Every secret and every outcome occurs.
-    low, high : float64 arrays of shape (N, M)
-        Clopper-Pearson bounds on P(y | x).
-    q_low, q_high : float64 arrays of shape (M,)
-        The same on P(y).
+    counts : int64 array of shape (N, M); every secret and every outcome occurs
+    low, high : float64 arrays of shape (N, M); Clopper-Pearson bounds on P(y | x)
+    q_low, q_high : float64 arrays of shape (M,); the same on P(y)
 
     All N M + M intervals hold at once with the confidence they were made for (Bonferroni), when rows are independent
     and M is the number of outcomes there can be.
@@ -65,16 +60,10 @@ class Cells:
 class Bounds:
     """A measure: the plug-in estimate, bounds that hold with confidence, and the cells that decide them.
 
-    Attributes
-    ----------
-    estimate : float
-        What the observed frequencies say. Biased upward where cells are thin.
-    lower, upper : float
-        +inf above where an observed count of 0 leaves an entry without a positive lower bound.
-    outcome : int
-        Position of the outcome the lower bound is from.
+    estimate : what the observed frequencies say. Biased upward where cells are thin.
+    lower, upper : +inf above where an observed count of 0 leaves an entry without a positive lower bound
+    outcome : position of the outcome the lower bound is from
     secrets : positions of the secrets the lower bound is from
-    logarithmic : bool
     """
 
     estimate: float

@@ -67,23 +67,8 @@ class EstimatedChain(Shown):
 def estimated_chain(table: Any, id: str, time: str, state: str, confidence: float = 0.95) -> EstimatedChain:
     """Return the chain that the rows of a table suggest: shares of moves, with intervals.
 
-    Parameters
-    ----------
-    table : path or table
-        One row a person and moment.
-    id, time, state : str
-        Columns: whose row it is, when, and in which state.
-    confidence : float
-        Of all intervals together.
+    `table` has one row a person and moment; `confidence` is that of all intervals together.
 
-    Raises
-    ------
-    DivulgeError
-        For missing columns or values, two rows of a person at one time, more than 1,000 states, and nobody
-        with two rows.
-
-    Examples
-    --------
     >>> table = {"who": [1, 1, 2, 2], "day": [1, 2, 1, 2], "place": ["home", "work", "home", "home"]}
     >>> estimated_chain(table, "who", "day", "place").counts.tolist()
     [[1, 1], [0, 0]]

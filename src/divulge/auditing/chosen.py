@@ -52,24 +52,13 @@ Groups = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 class ChosenEvent:
     """The event that tests a claim, and what the other half of the rows shows of it.
 
-    Attributes
-    ----------
-    secrets : pair of positions
-        The event is likelier with the first.
+    secrets : pair of positions; the event is likelier with the first
     outcomes : positions of the outcomes in the event, among those that occur
-    words : str or None
-        For outcomes that are numbers: where they lie.
-    rows : ((hits, rows with the first secret), (hits, rows with the second))
-        Of the half that tests.
-    level : float
-        Lower bound on the parameter of the claim.
-    parameter : str
-    most : float
-        The level if the event always came with the first secret and never with the second.
-    refuted : bool
+    words : for outcomes that are numbers: where they lie
+    rows : ((hits, rows with the first secret), (hits, rows with the second)); of the half that tests
+    level : lower bound on the parameter of the claim
+    most : the level if the event always came with the first secret and never with the second
 
-    Examples
-    --------
     >>> found = chosen_event(np.array([[900, 100], [100, 900]]), ("u", "v"), dv.ADP(1, "1/100"), 0.05)
     >>> found.secrets, found.outcomes, found.refuted, 1 < found.level < 2.2
     ((0, 1), (0,), True, True)
@@ -88,20 +77,11 @@ class ChosenEvent:
 def chosen_event(counts: np.ndarray, outcomes: Sequence[Hashable], claim: Guarantee, risk: float) -> ChosenEvent | None:
     """Return the event that was chosen on one half of the rows, tested on the other; None where nothing can be told.
 
-    Parameters
-    ----------
-    counts : int64 array of shape (N, M)
-        Rows of each secret and outcome, taken to be independent.
-    outcomes : M labels
-        Those that are numbers, or tuples of them, are put into groups that lie side by side, if they are many.
-    claim : Guarantee of a kind in `BY_EVENT`
-    risk : float
-        A true claim is refuted with this probability at most.
+    A true claim is refuted with probability `risk` at most. Outcomes that are numbers, or tuples of them, are put into
+    groups that lie side by side, if they are many.
 
-    References
-    ----------
-    Bichsel, Steffen, Bogunovic, Vechev, "DP-Sniper: Black-Box Discovery of Differential Privacy Violations using
-    Classifiers", 2021; Ding, Wang, Wang, Zhang, Kifer, "Detecting Violations of Differential Privacy",
+    Source: Bichsel, Steffen, Bogunovic, Vechev, "DP-Sniper: Black-Box Discovery of Differential Privacy Violations
+    using Classifiers", 2021; Ding, Wang, Wang, Zhang, Kifer, "Detecting Violations of Differential Privacy",
     arXiv:1805.10277.
     """
     parts = _parts(counts)

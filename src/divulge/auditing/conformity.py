@@ -17,16 +17,11 @@ from divulge.releasing.drawing.coding import finder
 class Conformity:
     """An exact test of the rows against a channel.
 
-    Attributes
-    ----------
-    p_value : float
-        Probability, under the channel, of a cell as far from its expectation as the farthest one; Bonferroni over
+    p_value : probability, under the channel, of a cell as far from its expectation as the farthest one; Bonferroni over
         cells, at most 1. Valid for any number of rows.
-    conforms : bool
-        Whether p_value is at least the risk asked for.
+    conforms : whether p_value is at least the risk asked for
     secret, outcome : labels of the farthest cell
-    observed, expected : float
-        Its count, and what the channel makes of the rows with that secret.
+    observed, expected : its count, and what the channel makes of the rows with that secret
     """
 
     p_value: float

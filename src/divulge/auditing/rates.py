@@ -26,19 +26,12 @@ _SAFE = 1e-12
 class Rates(Record):
     """Error rates of the events score >= threshold, the strictest first; all bounds hold at once.
 
-    Attributes
-    ----------
     thresholds : float array of shape (K,)
-    true_positives, false_positives : int arrays of shape (K,)
-        How many members, and how many others, score at least so high.
-    lower : float array of shape (K,)
-        Lower bounds on the true-positive rate.
-    upper : float array of shape (K,)
-        Upper bounds on the false-positive rate.
-    members, others : int
+    true_positives, false_positives : int arrays of shape (K,); how many members, and how many others, score at least so
+        high
+    lower : float array of shape (K,); lower bounds on the true-positive rate
+    upper : float array of shape (K,); upper bounds on the false-positive rate
 
-    Examples
-    --------
     >>> found = Rates.of(np.arange(20.0), np.arange(20) >= 10, 0.05)
     >>> int(found.true_positives[9]), int(found.false_positives[9]), round(float(found.upper[9]), 3)
     (10, 0, 0.429)

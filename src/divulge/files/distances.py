@@ -24,14 +24,9 @@ def of_file(text: str) -> bool:
 def metric_of(text: str, labels: Labels | None = None, unit: str = "") -> Metric:
     """Return the metric that a text names; `line` is that of the labels, which must be numbers, or of positions.
 
-    Parameters
-    ----------
-    text : "grid:WxH:STEP", "line", "line:STEP", or the path of a matrix of distances with labels on both axes
-    labels : the secrets, where they are known
-    unit : what the distances of a file are in
+    `text` is "grid:WxH:STEP", "line", "line:STEP", or the path of a matrix of distances in `unit`, with labels on both
+    axes.
 
-    Examples
-    --------
     >>> metric_of("grid:2x2:500m")
     grid of 2 x 2, step 1/2 km: 4 places, distances 0.5 to 0.707107 km
     >>> metric_of("line", ("10", "20")).diameter

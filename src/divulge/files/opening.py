@@ -231,14 +231,8 @@ Named = Mapping[str, PathLike | list[str] | None]
 def keep_apart(written: Named, read: Named | None = None) -> None:
     """Refuse a call that writes one file twice, or one that it reads, by whatever path or link.
 
-    Parameters
-    ----------
-    written : argument -> path
-    read : argument -> path, or TABLE:COLUMN
-        All files of the call. A folder also clashes with what lies in it.
+    Both map an argument to a path, or to TABLE:COLUMN of what is read; a folder clashes with what lies in it.
 
-    Examples
-    --------
     >>> keep_apart({"--output": "out.csv", "--ledger": "./out.csv"})
     Traceback (most recent call last):
     divulge.errors.DivulgeError: `--ledger` must be another file than --output; it is the same file, 'out.csv'.

@@ -20,16 +20,10 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:e[0-9]{1,2})?)\s*([kmgt]i?)?b?", re.
 class Limits:
     """The most that is read of one file. What is larger is refused before it is read.
 
-    Attributes
-    ----------
-    rows : int
-        Of a table.
-    columns : int
-        Of a table in a file.
-    cells : int
-        Of what is held in memory as a whole: a channel as text, a sheet, a file of Stata, SPSS or SAS.
-    bytes : int
-        Of a file that is read as a whole, after it is unpacked; and of one batch of rows.
+    rows : of a table
+    columns : of a table in a file
+    cells : of what is held in memory as a whole: a channel as text, a sheet, a file of Stata, SPSS or SAS
+    bytes : of a file that is read as a whole, after it is unpacked; and of one batch of rows
     """
 
     rows: int = 10**9

@@ -36,13 +36,9 @@ _NEAR = 1e-12
 class Cone:
     """Rays of a cone, one a row, each with the outputs that lead to it, and what was left out.
 
-    Attributes
-    ----------
-    rays : list of rows
-        Whole numbers without common divisor where the model is exact, else doubles that sum to 1.
+    rays : list of rows; whole numbers without common divisor where the model is exact, else doubles that sum to 1
     outputs : list of tuples
-    slack : float
-        How much larger the logarithm of a ratio may be at what was left out, in nats; 0 when nothing was.
+    slack : how much larger the logarithm of a ratio may be at what was left out, in nats; 0 when nothing was
     """
 
     rays: list[tuple[Any, ...]]

@@ -31,8 +31,6 @@ KINDS = ("dp", "zcdp")
 class Account:
     """What each person's account holds, for somebody who is there or not.
 
-    Attributes
-    ----------
     person : the column of people
     goal : dp or zcdp, in nats
     """

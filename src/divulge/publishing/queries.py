@@ -19,8 +19,6 @@ Neighbors = Literal["replaced", "added", "either"]
 class Unit:
     """Whose privacy is meant: a row, or all rows of a person of which at most so many count; and which tables differ.
 
-    Attributes
-    ----------
     person : name of the column that tells whose row it is, or None: every row is somebody else's
     at_most : rows of a person that count
     neighbors : "replaced" (one person is another one; how many there are is public), or "added" (one more or less)
@@ -98,8 +96,6 @@ class Unit:
 class Query:
     """Whole numbers, one a cell of a margin: a row adds something between `low` and `high` to the cell of its group.
 
-    Attributes
-    ----------
     kind : "rows" (each adds 1), "people" (each person adds 1 to each cell with a row of theirs), "values" or "squares"
         (of values in steps from the middle of the bounds), "cut" (each number beyond the bounds adds 1), "bins" (each
         number adds 1 to the bin that it is in, from which bounds are chosen), or "ranks" (quantiles: the choice among
@@ -243,8 +239,6 @@ class Query:
 class Plan:
     """The queries of several statistics, each asked once, and which of them each statistic is made of.
 
-    Attributes
-    ----------
     statistics : tuple of Statistic
     queries : tuple of Query
     parts : for each statistic, the places of its queries: what it sums, then the rows of its groups where needed

@@ -29,8 +29,6 @@ class Beside:
 
     It is read off the table, for the keeper's eyes only, and promised to nobody.
 
-    Attributes
-    ----------
     columns : those that go out as they are
     value : the answer whose share is raised most, against that in the whole table
     before, after : with how much, by these columns alone, and at most with the release beside them
@@ -78,8 +76,6 @@ class Beside:
 class Counted:
     """Who is counted in a group: rows, or people where a column says who.
 
-    Attributes
-    ----------
     person : the column that says who; None where each row is another person
     one_answer : whether a person has one answer in all rows, and counts once for it
     """

@@ -36,8 +36,6 @@ EngineName = Literal["local", "spark"]
 class Option:
     """How a field stands on a command line.
 
-    Attributes
-    ----------
     help : what it is, in a line
     of : the type of one value; `list[str]` may be repeated, `Path` is written, `bool` stands alone
     metavar : what the help calls the value

@@ -61,11 +61,8 @@ NUMBER = frozenset(("id", "nr", "no", "num", "number", "code", "key", "nummer", 
 class People:
     """The rows of a table by person.
 
-    Attributes
-    ----------
     column : the column that says who
-    of_row : int64 array of shape (rows,)
-        The person of each row, in [0, number).
+    of_row : int64 array of shape (rows,); the person of each row, in [0, number)
     number : how many people there are
     """
 
@@ -101,8 +98,6 @@ class People:
 class Protection:
     """What a request protects, in a table.
 
-    Attributes
-    ----------
     source : the rows that go out
     units : what a mechanism is chosen from: one row a person who has one answer, else `source`
     people : of whom each gets one draw; None where each row does

@@ -51,16 +51,9 @@ _MOST_DRAWN = 40
 class Value:
     """What becomes of one value.
 
-    Attributes
-    ----------
-    value : label
-    count : int
-        Rows that have it: exact, for the keeper's eyes.
-    share : float
-    half_width : float
-        Of its estimated share, all intervals together at 95 %; inf where it cannot be estimated.
-    stays : float
-        How often a row that has it says so.
+    count : rows that have it: exact, for the keeper's eyes
+    half_width : of its estimated share, all intervals together at 95 %; inf where it cannot be estimated
+    stays : how often a row that has it says so
     """
 
     value: Hashable

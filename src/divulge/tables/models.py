@@ -34,8 +34,6 @@ MOST_SUM = 1 << 62
 class Extreme(Shown):
     """The extreme of a model: its value, and the group, and the secret value where there is one, that reach it first.
 
-    Attributes
-    ----------
     value : int, Fraction or float
     group, secret : positions in the groups; the secret is -1 where all values take part
     """

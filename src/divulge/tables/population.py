@@ -17,12 +17,8 @@ def zayatz(sizes: np.ndarray, population: int) -> float:
     The law of class sizes F in the population is taken to be that of the sample; n of N rows are drawn without
     replacement, so that P(f = 1 | F = j) = j C(N - j, n - 1) / C(N, n).
 
-    References
-    ----------
-    Zayatz, Estimation of the percent of unique population elements on a microdata file using the sample, 1991.
+    Source: Zayatz, Estimation of the percent of unique population elements on a microdata file using the sample, 1991.
 
-    Examples
-    --------
     >>> round(zayatz(np.array([1, 1, 2]), 4), 9)  # the sample is the population
     2.0
     """
@@ -48,12 +44,8 @@ def pitman(sizes: np.ndarray, population: int) -> float:
 
     Theta and alpha are the most likely ones for the sizes of the sample's groups (Ewens and Pitman's formula).
 
-    References
-    ----------
-    Hoshino, Applying Pitman's sampling formula to microdata disclosure risk assessment, 2001.
+    Source: Hoshino, Applying Pitman's sampling formula to microdata disclosure risk assessment, 2001.
 
-    Examples
-    --------
     >>> 0 < pitman(np.array([1] * 40 + [2] * 20 + [5] * 4), 1000) < 1000
     True
     """

@@ -16,12 +16,8 @@ def nearest_by_descent(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return (z, prices): z with sums of 1 along `axis`, and prices that prove an error above the tolerance, or None.
 
-    References
-    ----------
-    Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", 2009.
+    Source: Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", 2009.
 
-    Examples
-    --------
     >>> z, prices = nearest_by_descent(np.eye(2), np.array([[0.75, 0.25], [0.25, 0.75]]), 1, 1e-9)
     >>> bool(abs(z - [[0.75, 0.25], [0.25, 0.75]]).max() < 1e-9), prices is None
     (True, True)

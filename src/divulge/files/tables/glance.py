@@ -24,8 +24,6 @@ _LONG = 200
 class Glance:
     """The first and the last rows of a file; cells of data, for the keeper's eyes only.
 
-    Attributes
-    ----------
     first : (number of the row in the file, its cells)
     last : cells of the last rows
     sheets, sheet : names of the sheets of a workbook, and of the one that is shown

@@ -36,8 +36,6 @@ _NUMBER = re.compile(r"[+-]?[0-9][0-9., ]*")
 class Layout:
     """Which rows have the names of columns, and how many rows at the end are left out.
 
-    Attributes
-    ----------
     first, last : the first and the last row with names, counted from 1 as editors and spreadsheet programs do
     footer : rows at the end that are no part of the table; empty ones do not count
     """

@@ -22,8 +22,6 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 class Partitions:
     """The columns that names of folders are, and what each file has in them.
 
-    Attributes
-    ----------
     fields : Arrow fields of the columns: whole numbers where each is written as one, else text
     rows : for each file, in the order given, the value of each column; None for a missing one
     as_bytes : whether some text is written byte for byte, as %C3%BC for ü, which Spark takes for two letters

@@ -21,20 +21,12 @@ ULP = Fraction(1, 2**53)
 class Context:
     """What is known of the secret: the whole prior, its smallest probability, how many values it has, or nothing.
 
-    Attributes
-    ----------
-    prior : Prior or None
-    p_min : Fraction or None
-        The smallest probability of a secret (or less), at its exact value.
-    n : int or None
-        The number of secrets (or more).
-    uniform : bool
-        Whether all secrets are known to be equally likely.
-    full_support : bool
-        Whether every row of the channel belongs to a secret of positive probability. A prior with zeros denies it;
-        without a prior and p_min it is assumed, and said (`assumed`).
-    general : bool
-        Whether the secret is continuous or countable: then there is no p_min.
+    p_min : the smallest probability of a secret (or less), at its exact value
+    n : the number of secrets (or more)
+    uniform : whether all secrets are known to be equally likely
+    full_support : whether every row of the channel belongs to a secret of positive probability. A prior with zeros
+        denies it; without a prior and p_min it is assumed, and said (`assumed`).
+    general : whether the secret is continuous or countable: then there is no p_min
     """
 
     prior: Prior | None = None

@@ -24,19 +24,13 @@ Tightness = Literal["equal", "attained", "limit", "no"]
 class Theorem:
     """One implication.
 
-    Attributes
-    ----------
-    name : str
     given : kinds that must hold, several at once; none for a fact about every mechanism
     implies : kind that follows
-    formula : str
-        The bound in words of mathematics; p is p_min, N the number of secrets.
+    formula : the bound in words of mathematics; p is p_min, N the number of secrets
     bound : function (context, *given) -> ball or balls
     needs : names of `CONDITIONS`
     tight : "equal" for every mechanism, "attained" by some, in the "limit" of a sequence of them, or "no"
-    remark : str
-        Which mechanism attains it, or how loose it is at worst.
-    source : str
+    remark : which mechanism attains it, or how loose it is at worst
     """
 
     name: str

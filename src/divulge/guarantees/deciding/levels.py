@@ -109,25 +109,18 @@ ROUNDED = 4 * 2.0**-53
 class Level:
     """One measured number on the scale of a guarantee's parameter.
 
-    Attributes
-    ----------
-    value : float or Fraction
-        The number as reported: a Fraction for a ratio of an exact channel, else a float.
-    ball : function of no arguments, or None
-        Encloses the exact value, of float entries that of the rational mechanism they stand for; None where there is no
-        such arithmetic, and the value counts as it is.
-    margin : float
-        A bound of how far the value may be from the exact one; 0 when it is exact or correctly rounded.
-    cover : function of no arguments
-        What `bound` adds, so that it also covers float entries as they stand, whose rows do not quite sum to 1.
-    work : int
-        How many entries the ball reads.
-    decides : function of a ball of the bound, or None
-        Says, in place of `ball`, whether the number is at most a bound within `margin`; False where that stays open.
-    least : float, or None
-        What the number is at least, of one that is known in a bracket alone.
-    found_at : Witness, or function of no arguments
-        Where the number is attained; `witness` asks it, put into words when somebody reads them.
+    value : the number as reported: a Fraction for a ratio of an exact channel, else a float
+    ball : function of no arguments, or None; encloses the exact value, of float entries that of the rational mechanism
+        they stand for; None where there is no such arithmetic, and the value counts as it is
+    margin : a bound of how far the value may be from the exact one; 0 when it is exact or correctly rounded
+    cover : function of no arguments; what `bound` adds, so that it also covers float entries as they stand, whose rows
+        do not quite sum to 1
+    work : how many entries the ball reads
+    decides : function of a ball of the bound, or None; says, in place of `ball`, whether the number is at most a bound
+        within `margin`; False where that stays open
+    least : what the number is at least, of one that is known in a bracket alone
+    found_at : Witness, or function of no arguments; where the number is attained; `witness` asks it, put into words
+        when somebody reads them
     """
 
     value: Any

@@ -25,8 +25,6 @@ _MOST = 4000
 class Moments:
     """Losses and their probabilities: rationals p with losses log r; a row's pairs give r = p / q.
 
-    Attributes
-    ----------
     weights : probabilities, above 0
     ratios : e to the losses
     sign : -1 for the loss turned over

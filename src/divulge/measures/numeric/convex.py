@@ -101,8 +101,6 @@ def _jensen_shannon_ball(u: Fraction) -> Any:
 class Convex:
     """A convex f with f(1) = 0.
 
-    Attributes
-    ----------
     term : f(u) plus a multiple of t = u - 1, of float arrays t and u
     of_ratio : f of a Fraction, as a Fraction (`rational`) or a python-flint ball
     """

@@ -17,22 +17,6 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray:
 
     Of a matrix that was asked for before, or of a power of two times it, whose inverse has the same digits.
 
-    Parameters
-    ----------
-    matrix : array of shape (N, N)
-
-    Returns
-    -------
-    array of shape (N, N)
-        The caller's own.
-
-    Raises
-    ------
-    LinAlgError
-        Where a pivot is 0.
-
-    Examples
-    --------
     >>> bool((inverse_of(np.array([[0.75, 0.25], [0.25, 0.75]])) == 4 * inverse_of(np.array([[3, 1], [1, 3]]))).all())
     True
     """

@@ -45,21 +45,8 @@ def resample(prior: PriorLike, keep: Number) -> Channel:
 
 
 def resample_rows(p: np.ndarray, share: Any) -> np.ndarray:
-    """Return the matrix that keeps x with probability `share`, else draws from p anew, shape (N, N); exact where both
-    are.
+    """Return the matrix that keeps x with probability `share`, else draws anew from p; exact where both are.
 
-    Parameters
-    ----------
-    p : array of shape (N,)
-    share : number in [0, 1]
-
-    Returns
-    -------
-    array of shape (N, N)
-        Fractions for fractions, else float64.
-
-    Examples
-    --------
     >>> resample_rows(np.array([0.25, 0.75]), 0.5)[0].tolist()
     [0.625, 0.375]
     """

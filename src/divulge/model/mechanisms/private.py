@@ -197,18 +197,6 @@ def _of_metric(metric: Metric, epsilon: Any, others: dict[str, Any]) -> Channel:
 def exponential_weights(steps: np.ndarray, rate: float) -> np.ndarray:
     """Return exp(-rate steps) for steps >= 0; an infinite rate leaves those of step 0.
 
-    Parameters
-    ----------
-    steps : float64 array of any shape, at least 0
-    rate : float in [0, +inf]
-
-    Returns
-    -------
-    float64 array of that shape
-        In [0, 1].
-
-    Examples
-    --------
     >>> exponential_weights(np.array([0.0, 1.0]), math.inf).tolist()
     [1.0, 0.0]
     """
@@ -266,20 +254,8 @@ def subset_selection(
 def subset_rows(n: int, subsets: Sequence[tuple[int, ...]], a: Any) -> np.ndarray:
     """Return the matrix of subset selection with odds 1 to a for subsets that hold the truth; exact for a Fraction.
 
-    Parameters
-    ----------
-    n : int
-    subsets : sequence of tuples
-        All subsets of one size.
-    a : number in [0, 1]; e^-epsilon
+    `a` is e^-epsilon.
 
-    Returns
-    -------
-    array of shape (n, number of subsets)
-        Fractions for a Fraction, else float64.
-
-    Examples
-    --------
     >>> subset_rows(3, [(0, 1), (0, 2), (1, 2)], 0.5)[0].tolist()
     [0.4, 0.4, 0.2]
     """

@@ -37,23 +37,10 @@ class Guess:
 def power_cost(mechanism: Subject, y: float, p: float) -> Guess:
     """Return the least E|X - w|^p over guesses w, before and after the outcome `y`, for p >= 1.
 
-    Returns
-    -------
-    Guess
-        Costs >= 0, sums for finitely many values, else estimates by quadrature and search. Its `leakage` is at most
-        pmc(y).
+    Costs are sums for finitely many values, else estimates by quadrature and search; `leakage` is at most pmc(y).
 
-    Raises
-    ------
-    DivulgeError
-        If p is below 1 or infinite, or `y` is no finite number.
+    Source: "Information Density Bounds for Privacy", Theorem 3, arXiv:2407.01167: no cost function leaks more.
 
-    References
-    ----------
-    "Information Density Bounds for Privacy", Theorem 3, arXiv:2407.01167: no cost function leaks more.
-
-    Examples
-    --------
     >>> cost = power_cost(dv.NoiseMechanism("gaussian", "normal(0, 1)", scale=1.0), 0.7, 2)
     >>> round(cost.before, 6), round(cost.after, 6)  # variances
     (1.0, 0.5)
@@ -66,25 +53,11 @@ def power_cost(mechanism: Subject, y: float, p: float) -> Guess:
 def alpha_loss(mechanism: Subject, y: float, alpha: float) -> Guess:
     """Return the least expected alpha-loss a/(a-1) (1 - ||f||_a), before and after the outcome `y`, for a > 1.
 
-    For a secret with a density f the guess is a density too, and the loss is a cost only while ||f||_a <= 1.
+    For a secret with a density f the guess is a density too, and the loss is a cost only while ||f||_a <= 1. Costs are
+    sums for finitely many values, else estimates by quadrature; `leakage` is at most pmc(y).
 
-    Returns
-    -------
-    Guess
-        Costs in [0, a/(a-1)], sums for finitely many values, else estimates by quadrature. Its `leakage` is at most
-        pmc(y).
+    Source: "Information Density Bounds for Privacy", Theorem 3, arXiv:2407.01167: no cost function leaks more.
 
-    Raises
-    ------
-    DivulgeError
-        If alpha is at most 1, a norm is above 1, or the secret has both a density and atoms.
-
-    References
-    ----------
-    "Information Density Bounds for Privacy", Theorem 3, arXiv:2407.01167: no cost function leaks more.
-
-    Examples
-    --------
     >>> cost = alpha_loss(dv.NoiseMechanism("laplace", "rademacher()", scale=1.0), 1.0, 2.0)
     >>> round(cost.before, 6)  # 2 (1 - sqrt(1/2))
     0.585786

@@ -38,9 +38,6 @@ _MOST_STEPS = 2_000_000
 class Estimate:
     """A number, and how far off it may be; `value` may be +inf.
 
-    Attributes
-    ----------
-    value : float
     error : float; the truth lies within `value` -+ `error`
     certified : whether `error` is proved (up to rounding), or an estimate made on the cautious side
     """

@@ -22,8 +22,6 @@ _SIXTH = "epsilon-LDP bounds PMC and PML; bounded PMC gives one where the secret
 class Verdict:
     """What a theorem says of a mechanism.
 
-    Attributes
-    ----------
     theorem, claim : its name, and what it claims of every mechanism
     pmc, pml : whether the measure is bounded over all outcomes; None where the search could not tell
     ldp : the local-DP epsilon in nats, or an upper bound on it; +inf where there is none

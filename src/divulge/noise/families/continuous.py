@@ -11,9 +11,7 @@ from divulge.noise.families.noise import Noise, exponential_sides, gaussian_side
 def laplace(scale: float) -> Noise:
     """Return Laplace noise of scale b > 0: density exp(-|z|/b) / 2b, epsilon = d/b for secrets a distance d apart.
 
-    References
-    ----------
-    Dwork, McSherry, Nissim, Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", 2006.
+    Source: Dwork, McSherry, Nissim, Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", 2006.
     """
     b = positive(scale, "scale")
     stats = require("scipy.stats", "science")

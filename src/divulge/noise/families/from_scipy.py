@@ -35,11 +35,6 @@ def from_scipy(distribution: Any) -> Noise:
 
     One that is a family is that family, moved by its `loc`. Of any other the shape is read off its log density: whether
     it is log-concave, where its mode is, how steep it is and with what slopes it ends. That is no proof, and so marked.
-
-    Raises
-    ------
-    DivulgeError
-        If `distribution` is not a frozen continuous scipy.stats distribution.
     """
     distribution = as_frozen(distribution)
     if not (hasattr(distribution, "logpdf") and hasattr(distribution, "dist")):

@@ -10,9 +10,7 @@ from divulge.noise.families.noise import ON_LATTICE, LogDensity, Noise, exponent
 def discrete_laplace(scale: float, step: float = 1.0) -> Noise:
     """Return discrete Laplace (two-sided geometric) noise on multiples of `step`: P(z) proportional to exp(-|z|/scale).
 
-    References
-    ----------
-    Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009.
+    Source: Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009.
     """
     b, h = positive(scale, "scale"), positive(step, "step")
     log_norm = math.log(math.tanh(h / (2 * b)))
@@ -62,9 +60,7 @@ def _wide_lattice_cdf(s: float, h: float) -> LogDensity:
 def discrete_gaussian(scale: float, step: float = 1.0) -> Noise:
     """Return discrete Gaussian noise on multiples of `step`: P(z) proportional to exp(-z^2 / 2 scale^2).
 
-    References
-    ----------
-    Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", arXiv:2004.00010.
+    Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", arXiv:2004.00010.
     """
     s, h = positive(scale, "scale"), positive(step, "step")
     if s > _WIDE * h:

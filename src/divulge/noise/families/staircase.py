@@ -17,9 +17,7 @@ def staircase(scale: float, sensitivity: float = 1.0, gamma: float | None = None
     On [k D, (k + gamma) D) the density is a e^{-k eps}, on [(k + gamma) D, (k + 1) D) it is a e^{-(k+1) eps}; `gamma`
     is 1 / (1 + e^{eps/2}) when not given.
 
-    References
-    ----------
-    Geng, Viswanath, "The Optimal Mechanism in Differential Privacy", 2014.
+    Source: Geng, Viswanath, "The Optimal Mechanism in Differential Privacy", 2014.
     """
     s, width = positive(scale, "scale"), positive(sensitivity, "sensitivity")
     epsilon = width / s

@@ -27,10 +27,7 @@ _ADDS_UP = 1e-9
 def countable(distribution: Any, description: str) -> Secret:
     """Return a frozen discrete scipy.stats distribution as a secret, with the mass of values that are left out.
 
-    Raises
-    ------
-    DivulgeError
-        When there are too many values that matter, or the probabilities do not add up to 1.
+    What has too many values that matter, or probabilities that do not add up to 1, is refused.
     """
     low, high = (float(end) for end in distribution.support())
     places = getattr(distribution.dist, "xk", None)
@@ -92,10 +89,7 @@ def _cut(distribution: Any, middle: float, sign: float) -> tuple[float, float]:
 def clipped_ends(secret: Secret, low: float, high: float) -> tuple[float, float]:
     """Return the mass left out on either side, for a secret that is clipped to [low, high]: where it then belongs.
 
-    Raises
-    ------
-    DivulgeError
-        Where it is not known to nine digits of what is moved to that end with it.
+    Refused where it is not known to nine digits of what is moved to that end with it.
     """
     assert secret.values is not None
     assert secret.probabilities is not None

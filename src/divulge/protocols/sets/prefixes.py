@@ -97,12 +97,9 @@ def _following(begun: bytes, room: int) -> tuple[bytes, ...]:
 class Prefixes(Sets):
     """Preimages of the buckets of an ideal hash of a prefix, whose length is one of several, each as likely.
 
-    Attributes
-    ----------
-    lengths : tuple of int
-        In bytes, rising; the last is also the most that is told of a text.
-    classes : tuple of int64 arrays of shape (K,)
-        For each length, which values have the same prefix; none where no values are listed.
+    lengths : in bytes, rising; the last is also the most that is told of a text
+    classes : tuple of int64 arrays of shape (K,); for each length, which values have the same prefix; none where no
+        values are listed
     """
 
     chance: Fraction

@@ -46,8 +46,6 @@ _ZERO = EDGES.index(0)
 class Bounds:
     """Bounds of a column in whole steps, chosen by noise on a histogram; `ends` is None before they are drawn.
 
-    Attributes
-    ----------
     column, step : the column, and what is a step of it
     fill : what a missing number counts as, in steps, or None
     query, noise : the histogram, and the noise on its counts

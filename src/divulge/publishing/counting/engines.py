@@ -35,8 +35,6 @@ MOST_TOTAL = 1 << 62
 class Counted:
     """What a table holds: for each query the whole numbers of its cells, and the number of rows that count.
 
-    Attributes
-    ----------
     totals : one int64 array of the query's shape each; for ranks one of shape (cells, candidates): rows with each value
     rows : rows that count
     groups : {columns that group: int64 array of rows in each group}

@@ -23,8 +23,6 @@ def label_of_missing(null_as: Any) -> str:
 class Categories:
     """The cells that a column makes: one for each listed value, and those for all others and for missing ones.
 
-    Attributes
-    ----------
     labels : what the cells are called
     other : the place of the cell of values that are not listed; None where such rows are left out
     missing : the place of the cell of missing values; None where such rows are left out

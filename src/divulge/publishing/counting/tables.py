@@ -39,10 +39,7 @@ BITS = "_bits"
 class Table:
     """A table on an engine that answers one kind of SQL.
 
-    Attributes
-    ----------
-    source : Source
-        What names and types are read from.
+    source : Source; what names and types are read from
     ask : function of (SQL with `TABLE` in the place of the table, columns it reads) that returns an Arrow table
     quote : function of a column's name
     text : the engine's type of text

@@ -124,8 +124,6 @@ def _wanted(query: Query, l1: int, l2: int, family: type[Noise], split: str) -> 
 class Calibration:
     """Noise for each query, and what it guarantees.
 
-    Attributes
-    ----------
     noises : tuple of Noise
     guarantees : {"dp": epsilon, "pml": ...}, or {"adp": {"epsilon", "delta"}}; nats, rounded up
     loss : the most that the log-likelihood of an outcome changes with one unit replaced; may be inf

@@ -22,8 +22,6 @@ from divulge.releasing.drawing.chance import Chance
 class Drawn:
     """What was drawn for one query: noisy numbers with the half-width of their intervals; for ranks, chosen values.
 
-    Attributes
-    ----------
     values : int64 array of the query's shape; for ranks of shape (3, cells): low, value, high as steps from the bottom
     width : half-width of the simultaneous interval, 0 for ranks
     """
@@ -96,9 +94,6 @@ def _choices(query: Query, noise: Noise, rows: np.ndarray, miss: float) -> np.nd
 class Estimates:
     """One statistic in every group: arrays of the shape of the groups; for quantiles one for each probability.
 
-    Attributes
-    ----------
-    statistic : Statistic
     at : probability of the quantile, or None
     values, low, high : float64 or int64 arrays
     error : float64 array, standard deviation of the noise, NaN where it is not known

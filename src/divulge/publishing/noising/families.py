@@ -93,8 +93,6 @@ class Way:
 class Noise(ABC):
     """Noise on the cells of a query; `scale` is that of the law, 0 where all is public.
 
-    Attributes
-    ----------
     name : what options and receipts call the family
     bounded : whether the loss of a number is bounded at every outcome
     choosing : the noise on scores of which the least is chosen, as `NoisyMax` names it

@@ -40,17 +40,11 @@ _ROUNDED = 1 + 1e-11
 class RecordPrior:
     """What is known before of a secret about one record.
 
-    Attributes
-    ----------
-    least : Fraction
-        Every value of the secret has at least this probability.
-    secret : str
-        The secret in words.
-    columns : tuple of str
-        Where the prior of whole records is known: the columns they are made of.
+    least : every value of the secret has at least this probability
+    secret : the secret in words
+    columns : where the prior of whole records is known: the columns they are made of
     shares : dict of record -> Fraction, or empty
-    about : tuple of str
-        The columns that the secret is made of, where it is some of them.
+    about : the columns that the secret is made of, where it is some of them
     """
 
     least: Fraction

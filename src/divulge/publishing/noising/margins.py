@@ -199,10 +199,8 @@ def _effects(
     sets among its own axes, in its mean over the summed cells, with a variance in proportion to sigma^2 / c: least
     squares takes their means, weighted by c / sigma^2. No table over all axes is made.
 
-    References
-    ----------
-    Xiao, He, Zhang, Kifer, "An Optimal and Scalable Matrix Mechanism for Noisy Marginals under Convex Loss Functions",
-    arXiv:2305.08175.
+    Source: Xiao, He, Zhang, Kifer, "An Optimal and Scalable Matrix Mechanism for Noisy Marginals under Convex Loss
+    Functions", arXiv:2305.08175.
     """
     axes = range(len(shape))
     found: dict[tuple[int, ...], np.ndarray] = {}
@@ -250,9 +248,7 @@ def _nearest_positive(margins: Sequence[_Margin], shape: tuple[int, ...], total:
     With f half the squares and g its gradient, f(z) - f* is at most <g, z> - min(g, 0) S, where S bounds the sum of the
     nearest table (with a public total <g, z> - min(g) S); twice that bounds the squared distance of its margins.
 
-    References
-    ----------
-    Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", 2009.
+    Source: Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", 2009.
     """
     published = sum(one.counts.size for one in margins)
 

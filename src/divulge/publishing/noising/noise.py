@@ -57,13 +57,7 @@ def _additive(noise: Noise) -> Any:
 def chosen(scores: np.ndarray, noise: Noise, chance: Chance) -> int:
     """Return the position of a small score, drawn exactly: of all scores less noise of the family, the least.
 
-    Parameters
-    ----------
-    scores : whole numbers, int64
-
-    References
-    ----------
-    McKenna, Sheldon, "Permute-and-Flip", arXiv:2010.12603.
+    Source: McKenna, Sheldon, "Permute-and-Flip", arXiv:2010.12603.
     """
     if noise.scale == 0:
         return int(scores.argmin())

@@ -53,8 +53,6 @@ _ABOVE = 1 + 1e-9
 class Block:
     """What some numbers tell together: by the answers to some questions.
 
-    Attributes
-    ----------
     questions : their places
     way : function of an answer to each of them that returns what the numbers tell
     """
@@ -91,8 +89,6 @@ class Spectrum:
 class Search:
     """Ways of one unit on one grid.
 
-    Parameters
-    ----------
     blocks : what tells, each by some of the questions
     follows : function of answers that returns them with what follows from them, or None where they contradict
     rho : what all blocks promise in zCDP, at least

@@ -34,16 +34,10 @@ ALIAS_MASK = np.uint64((1 << ALIAS_BITS) - 1)
 class AliasTable:
     """The cells of every row, threshold << 16 | alias, flat: row x starts at x << width.
 
-    Attributes
-    ----------
     cells : uint64 array of shape (N * 2^width,)
-    width : int
-        log2 of the number of cells in a row.
-    channel : IntegerChannel
-        What the table draws from.
+    width : log2 of the number of cells in a row
+    channel : what the table draws from
 
-    Examples
-    --------
     >>> table = AliasTable.of(IntegerChannel.of([["3/4", "1/4"]]))
     >>> (table.weights()[0, :2] / 2 ** (table.width + 48)).tolist()
     [0.75, 0.25]

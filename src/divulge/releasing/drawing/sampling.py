@@ -106,30 +106,9 @@ def draw(
 ) -> np.ndarray:
     """Return one outcome for each secret, drawn with exactly the probabilities of the table's channel.
 
-    Parameters
-    ----------
-    table : AliasTable
-    codes : integer array of shape (rows,)
-        Positions of the secrets, each in [0, N).
-    rows : integer array, optional
-        What the codes are positions in, instead: the secret of each is `rows[code]`, in [0, N) where it occurs.
-    kernel : "numpy" or "numba", optional
-        The fastest installed one for so many rows when not given. Both draw the same outcomes from the same words.
-    threads : int, optional
-        As many as there are processors when not given; each has a fresh key.
+    `codes` are positions of secrets, or positions in `rows`, which hold those; others raise. All kernels draw the same
+    outcomes from the same words, and each thread has a fresh key.
 
-    Returns
-    -------
-    uint16 array of shape (rows,)
-        Positions of the outcomes.
-
-    Raises
-    ------
-    DivulgeError
-        When a code is outside [0, N).
-
-    Examples
-    --------
     >>> table = AliasTable.of(dv.IntegerChannel.of([["1", "0"], ["0", "1"]]))
     >>> draw(table, np.array([0, 1, 1])).tolist()
     [0, 1, 1]

@@ -126,8 +126,6 @@ class Noisy:
 class Weights:
     """Weights e^-x of some places, at least one of them 1: bounds of each in doubles, and each as a ball.
 
-    Attributes
-    ----------
     doubles : float64 array, each weight but for a relative `ROUNDED` and `LEAST`
     exponent : returns x of a place as it is, a rational number that is at least 0
     """
@@ -163,12 +161,8 @@ class Weights:
         All that are kept being as probable to come first in a random order, it is the first one kept; in law it is the
         largest of -x with exponential noise.
 
-        References
-        ----------
-        McKenna, Sheldon, "Permute-and-Flip", arXiv:2010.12603; Ding et al., arXiv:2105.07260, for the noise.
+        Source: McKenna, Sheldon, "Permute-and-Flip", arXiv:2010.12603; Ding et al., arXiv:2105.07260, for the noise.
 
-        Examples
-        --------
         >>> Weights.of_scores(np.array([9000, 0, 9000]), 1.0).permute_and_flip(Chance())
         1
         """

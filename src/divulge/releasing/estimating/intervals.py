@@ -34,12 +34,8 @@ def clopper_pearson(successes: np.ndarray, trials: np.ndarray, risk: float) -> I
     the binomial ones (Hoeffding, 1956, Theorem 4) but for a single success, or a single failure: there Markov's
     inequality stands for the binomial tail.
 
-    References
-    ----------
-    Hoeffding, "On the distribution of the number of successes in independent trials", 1956.
+    Source: Hoeffding, "On the distribution of the number of successes in independent trials", 1956.
 
-    Examples
-    --------
     >>> low, high = clopper_pearson(np.array([0]), np.array([10]), 0.05)
     >>> float(low[0]), round(float(high[0]), 4)  # 1 - (0.025)^(1/10)
     (0.0, 0.3085)
@@ -98,12 +94,8 @@ def by_betting(
     the arithmetic one. `variance`, between which the variance lies, tells which stakes may be good ones; the bounds
     hold whether it is right or not.
 
-    References
-    ----------
-    Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", arXiv:2010.09686.
+    Source: Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", arXiv:2010.09686.
 
-    Examples
-    --------
     >>> low, high = by_betting(np.array([50, 50]), np.array([0.0, 1.0]), 0.05)
     >>> low < 0.4 < 0.6 < high
     True
@@ -158,9 +150,7 @@ def _around(counts: np.ndarray, inverse: np.ndarray, radius: np.ndarray | float)
 def bernstein(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray, risk: float) -> Interval:
     """Return estimate -+ sqrt(2 V log(4/risk) / n) + 7 R log(4/risk) / 3(n - 1), R the range of a term, for any n > 1.
 
-    References
-    ----------
-    Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", Theorem 4, arXiv:0907.3740.
+    Source: Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", Theorem 4, arXiv:0907.3740.
     """
     n = int(counts.sum())
     if n < 2:
@@ -176,9 +166,7 @@ def normal(counts: np.ndarray, matrix: np.ndarray, inverse: np.ndarray, risk: fl
     As Agresti and Coull do for one proportion, z^2 rows spread over all outcomes are added for the variance V alone, so
     that few rows with the same outcome do not pass for certainty.
 
-    References
-    ----------
-    Agresti, Coull, "Approximate is better than exact for interval estimation of binomial proportions", 1998.
+    Source: Agresti, Coull, "Approximate is better than exact for interval estimation of binomial proportions", 1998.
     """
     z = -float(require("scipy.special", "science").ndtri(risk / 2))
     variance = _variance(counts + z * z / len(counts), inverse)
@@ -191,12 +179,8 @@ def clustered(matrix: np.ndarray, inverse: np.ndarray, rows: int, squares: int, 
     The estimate is a sum over independent draws, each of which moves it by at most k/n times the range R of a column
     of the inverse: R sqrt(log(2 / risk) squares / 2) / n, for any answers.
 
-    References
-    ----------
-    Hoeffding, "Probability inequalities for sums of bounded random variables", Theorem 2, 1963.
+    Source: Hoeffding, "Probability inequalities for sums of bounded random variables", Theorem 2, 1963.
 
-    Examples
-    --------
     >>> clustered(np.eye(2), np.eye(2), 100, 100, 0.05).round(3).tolist()  # 100 people of one row
     [0.136, 0.136]
     """
@@ -212,12 +196,8 @@ def of_sample(low: np.ndarray, high: np.ndarray, sample: int, risk: float) -> In
     values add up to 1, so that all hold at once but for `risk`, however many values there are, and whichever of them
     are asked about in the light of the reports of all others.
 
-    References
-    ----------
-    Hoeffding, "Probability inequalities for sums of bounded random variables", 1963.
+    Source: Hoeffding, "Probability inequalities for sums of bounded random variables", 1963.
 
-    Examples
-    --------
     >>> low, high = of_sample(np.array([0.1, 0.0]), np.array([0.1, 0.0]), 1000, 0.05)
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.07, 0.0], [0.135, 0.008])

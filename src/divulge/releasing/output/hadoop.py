@@ -272,8 +272,6 @@ _PARTIAL = re.compile(r"\.divulge-[0-9a-f]{16}\.partial")
 class _Move:
     """A name that is given to what is in the folder, or taken from what goes into it.
 
-    Attributes
-    ----------
     outside, inside : the name beside the folder, and the one in it
     given : whether it goes out of the folder
     sizes : path of each file of it -> its size

@@ -31,12 +31,8 @@ def _nothing() -> None:
 class Places:
     """Where the table goes, and the papers beside it, each called after the table.
 
-    Attributes
-    ----------
-    table : Path or None
-        Nothing is written without one, but for a receipt that was asked for.
-    receipt : Path or None
-        Where the receipt goes, if not beside the table.
+    table : nothing is written without one, but for a receipt that was asked for
+    receipt : where the receipt goes, if not beside the table
     papers : names of the papers, such as "receipt.json"
     """
 

@@ -47,20 +47,13 @@ CONFIDENCE = 0.95
 class Assumed(Record):
     """One prior, or a set of them around it.
 
-    Attributes
-    ----------
     source : key of `SOURCES`
-    prior : Prior or None
-        The prior; of a set the one in its middle, which utilities are counted with.
-    least : float
-        Of the source "lower": no value has less.
-    radius, epsilon : float
-        Of the source "noisy": the l1 distance that holds the true shares with probability `CONFIDENCE`, and what the
-        estimate spent of the budget, as differential privacy of the collection (one record replaced).
-    beliefs : ConvexHull or None
-        Of the source "groups": the shares in every group, and all mixtures.
-    within : tuple of str
-        Of the source "groups": guarantees that the groups keep by themselves, as was asked beforehand.
+    prior : the prior; of a set the one in its middle, which utilities are counted with
+    least : of the source "lower": no value has less
+    radius, epsilon : of the source "noisy": the l1 distance that holds the true shares with probability `CONFIDENCE`,
+        and what the estimate spent of the budget, as differential privacy of the collection (one record replaced)
+    beliefs : ConvexHull or None; of the source "groups": the shares in every group, and all mixtures
+    within : of the source "groups": guarantees that the groups keep by themselves, as was asked beforehand
     """
 
     source: str = "none"

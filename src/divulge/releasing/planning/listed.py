@@ -54,8 +54,6 @@ class Listed(dict[str, list[Hashable]]):
 class Answers:
     """The answers that there can be in each of some columns, whatever a table holds.
 
-    Attributes
-    ----------
     listed : {column: the texts of its answers, with what others count as, and the label of a missing one}
     others : {column: what an answer that is not listed, or none, counts as}
     null_as : label of a missing value, or None where it counts as any other that is not listed

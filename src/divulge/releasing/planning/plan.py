@@ -122,19 +122,13 @@ def _called(columns: Sequence[str]) -> str:
 class Plan:
     """All parts of a release and the columns that go out beside them.
 
-    Attributes
-    ----------
     parts : tuple of Part, ReportPart or PlacePart
-    given : pyarrow.Schema
-        Of the source.
-    kept : tuple of str, or None
-        Which other columns go out; all of them when not given.
-    coded : tuple of str
-        Columns of text that arrive, and go out, as dictionaries.
-    renamed : mapping
-        The names under which the protected columns go out.
-    listed : function of (column, its values), optional
-        What values of protected columns count as, where the rows do not come as listed answers already.
+    given : pyarrow.Schema; of the source
+    kept : which other columns go out; all of them when not given
+    coded : columns of text that arrive, and go out, as dictionaries
+    renamed : the names under which the protected columns go out
+    listed : function of (column, its values), optional; what values of protected columns count as, where the rows do
+        not come as listed answers already
     """
 
     parts: "tuple[AnyPart, ...]"

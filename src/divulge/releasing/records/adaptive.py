@@ -32,12 +32,8 @@ def adaptively_together(
     epsilon that weighs summed epsilons against an epsilon of summed zCDP is none of a filter: whoever chooses on the
     way would choose that weight too.
 
-    References
-    ----------
-    Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294; Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481.
+    Source: Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294; Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481.
 
-    Examples
-    --------
     >>> gauss = Spent(("x",), None, None, loss=math.inf, rho=0.1)
     >>> rare = Spent(("x",), None, None, loss=math.inf, rho=math.inf, adp=(1.0, 1e-7))
     >>> round(float(adaptively_together([gauss, gauss], 1e-6, 0.0)), 2)  # of rho = 0.2
@@ -60,13 +56,8 @@ def charged(
 ) -> np.ndarray:
     """Charge people what a release costs them, and return who can pay: who cannot pays nothing, and is left out.
 
-    Parameters
-    ----------
-    book : what the ledger calls the accounts, the column of people, and what each account holds
-    words : array of shape (people, 2)
-        Keyed words of who they are; no two alike.
-    costs : array of shape (people,)
-        Rounded up, in the measure of the goal's filter.
+    `book` is (what the ledger calls the accounts, the column of people, what each account holds); `words` has shape
+    (people, 2), no two alike; `costs` are rounded up, in the measure of the filter.
     """
     name, table = key.mark("\0".join(book).encode()), database.accounts
     row = connection.execute(database.sql.select(table.c.content).where(table.c.book == name)).first()

@@ -23,18 +23,15 @@ AGGREGATE: Form = {
 class Aggregate:
     """Statistics with noise, as one release about the records of a table.
 
-    Attributes
-    ----------
     columns : every column that was read
     guarantees : {"ldp": the most that a log-likelihood changes when one record is replaced, in nats; may be inf}
     rho : zCDP of the same change, for noise without such a bound
     least : probability that every value of the secret has at least, where pml or pmc were asked for
     adp : (epsilon, delta) of the same change that was asked for, where ldp is infinite
     person : the column that says whose rows are one record; a row is one where it is None
-    groups : {"known", "k", "guarantees", "lift"} or None
-        Of a table of groups, which no ldp bounds: the columns that people may know, the rows of the smallest group,
-        what was asked of all, and how many times as likely an answer becomes at most to somebody who knows these
-        columns of one person.
+    groups : {"known", "k", "guarantees", "lift"} or None; of a table of groups, which no ldp bounds: the columns that
+        people may know, the rows of the smallest group, what was asked of all, and how many times as likely an answer
+        becomes at most to somebody who knows these columns of one person
     account : what each person's account holds, where this release is on accounts: "dp=2"; all that is said above is
         then about everything that goes on them together, and counts once
     book : what the ledger calls these accounts

@@ -28,8 +28,6 @@ KINDS = ("ldp", "dp", "pml", "pmc", "zcdp", "adp")
 class Budget:
     """A budget that is kept.
 
-    Attributes
-    ----------
     columns : what it is about; nothing for all that is told about a record
     budget : Guarantee, in nats
     created : since when, UTC

@@ -29,8 +29,6 @@ RELEASES = "divulge_releases"
 class Database:
     """Tables of releases, of what tables they were of, and of budgets.
 
-    Attributes
-    ----------
     file : the file it is, or None on a server and in memory
     lasts : whether it is there when the process has ended
     writable : whether it may be written

@@ -42,8 +42,6 @@ _LOOKS = 3
 class Open:
     """The entry of a release under way.
 
-    Attributes
-    ----------
     together : how many releases it and those before are, and what they guarantee, as everybody may know
     total : the same as the keeper knows, who sees how many rows a person has
     warnings, untouched : what the public has to know of it
@@ -79,8 +77,6 @@ class Open:
 class Outlook:
     """What a release adds up to with those before it.
 
-    Attributes
-    ----------
     together : {"releases": how many, "guarantees": {kind: value in nats, rounded up}}, this release included
     total : the same for the keeper
     untouched : columns of this release that went out as they are before
@@ -107,9 +103,6 @@ class Outlook:
 class Table:
     """What a ledger is told of the table at hand: what it is recognized by, and what of its columns can be counted.
 
-    Attributes
-    ----------
-    fingerprint : Fingerprint
     most : how many rows, or people of another column, a person has at most
     person : a column that names people, whose rows are put on record
     """

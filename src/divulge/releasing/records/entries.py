@@ -23,8 +23,6 @@ Mechanisms = tuple[Ran | Aggregate, ...]
 class Releases:
     """Equal releases of one table, and how many of them there are.
 
-    Attributes
-    ----------
     mechanisms : tuple of Mechanism or Aggregate
     many : how many
     table : id of the table, or "name:" and its name where an earlier version knew it by name alone
@@ -39,20 +37,11 @@ class Releases:
 class Entry:
     """One release in the ledger.
 
-    Attributes
-    ----------
-    id : str
-    source : str
-    state : "open" or "published"
-        An entry stays open when the process that made it was killed: it counts as spent, as it may have been published.
-    created : str
-    output : str or None
-    rows : int
+    state : "open" or "published"; an entry stays open when the process that made it was killed: it counts as spent, as
+        it may have been published
     mechanisms : tuple of Mechanism
-    untouched : tuple of str, or None
-        Columns that went out as they are; None where an earlier version did not keep it.
-    because : str
-        Why its people are those of other tables, where they are.
+    untouched : columns that went out as they are; None where an earlier version did not keep it
+    because : why its people are those of other tables, where they are
     """
 
     id: str

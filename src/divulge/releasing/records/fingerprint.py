@@ -152,15 +152,11 @@ _TAILS = np.tril(np.full((17, 16), 255, np.uint8), -1).view(np.uint64)
 class Fingerprint:
     """What a table is recognized by.
 
-    Attributes
-    ----------
-    rows : int
     whole : keyed digest of all rows, as a multiset
     columns : {name: keyed digest of its values, as a multiset}
-    hashes, counts : arrays of shape (at most SKETCH,)
-        The least hashes of different rows, in order, and how often each row occurs.
-    alike : float
-        Share of the pairs of rows that differ in nothing but running numbers, 1 to n; 0 without such a column.
+    hashes, counts : arrays of shape (at most SKETCH,); the least hashes of different rows, in order, and how often each
+        row occurs
+    alike : share of the pairs of rows that differ in nothing but running numbers, 1 to n; 0 without such a column
     """
 
     rows: int
@@ -204,14 +200,9 @@ class Fingerprint:
 class Overlap:
     """How many of the rows of one table stand in another, and whether that is more than chance makes it.
 
-    Attributes
-    ----------
-    share : float
-        Share of the first table's rows that stand in the second.
-    same : bool
-        Whether the tables have people in common, as far as rows can tell.
-    open : bool
-        Whether rows cannot tell, as too few of them are different.
+    share : share of the first table's rows that stand in the second
+    same : whether the tables have people in common, as far as rows can tell
+    open : whether rows cannot tell, as too few of them are different
     """
 
     share: float

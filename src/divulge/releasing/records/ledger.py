@@ -339,12 +339,9 @@ class Ledger:
 class Kept:
     """What is asked of a ledger, or of none: under which name, within which budget, of whom.
 
-    Attributes
-    ----------
     ledger : Ledger, path or URL, or None
     budget : Guarantee, in nats, or None
-    source_name : str or None
-        The path of the file when not given.
+    source_name : the path of the file when not given
     people : name of a table of the ledger, "new", or None
     person : the column that says whose row it is, or None
     """
@@ -384,8 +381,6 @@ def recorded(kept: Kept, table: Source, receipt: Any, known: Callable[[Key], Fin
 class Expected:
     """What a release would be, before anything is drawn.
 
-    Attributes
-    ----------
     receipt : Receipt or Published
     total : what it adds up to with all that the keeper knows; None without a ledger
     private : sentences for the keeper: whose rows these seem to be

@@ -61,8 +61,6 @@ class Match:
 class Recognition:
     """Whose rows a table holds.
 
-    Attributes
-    ----------
     table : id of the table, of one on record if its rows are those
     people : the groups of people it belongs to, which become one; empty for people that are new
     name : what the ledger calls it

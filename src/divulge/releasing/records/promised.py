@@ -132,17 +132,10 @@ def together(releases: Sequence[Spent], prior: Prior | None) -> dict[str, float]
     Releases of the same columns of one table over the same secrets are one channel whose outcomes are the combinations,
     computed exactly while it has at most `MOST_CELLS` entries. Beyond that, and between different columns or tables,
     ldp adds up, and one pml (or pmc) may stand beside the ldp of all others: i(x; y, z) <= i(x; y) + ldp. Sums of pml
-    bound nothing. Releases of the same columns under other priors have the pml of whoever holds the prior that is
-    asked about, or the largest of all.
+    bound nothing. Releases of the same columns under other priors have the pml of whoever holds the prior that is asked
+    about, or the largest of all. `prior` is that of the releases of one group of columns; those over other columns use
+    their own.
 
-    Parameters
-    ----------
-    releases : sequence of Spent
-    prior : Prior, or None
-        The prior of the releases of one group of columns; those over other columns use their own.
-
-    Examples
-    --------
     >>> coin = Spent(("x",), IntegerChannel.of([["3/4", "1/4"], ["1/4", "3/4"]]), None)
     >>> half = Prior(["1/2", "1/2"])
     >>> {kind: round(value, 6) for kind, value in together([coin, coin], half).items()}

@@ -28,8 +28,6 @@ def people_of(releases: Iterable[Releases]) -> tuple[str, ...]:
 class Draws:
     """How many draws about one person a release makes, as far as that is known.
 
-    Attributes
-    ----------
     on_record : {(table, column of people, column of other people or ""): how many of them one person has at most}
     here : the table at hand, whose columns can be looked at
     most : looks at them

@@ -58,8 +58,6 @@ class Infeasible(Shown):
 class Lattice:
     """A table in codes, its hierarchies, and what is asked of it.
 
-    Attributes
-    ----------
     names : the known columns
     columns : their hierarchies in codes
     base : the groups of the table as it is

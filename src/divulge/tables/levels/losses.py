@@ -16,15 +16,12 @@ from divulge.tables.levels.lattice import Lattice
 class Loss:
     """A loss by its name.
 
-    Attributes
-    ----------
-    name, title : str
-    values : function of (lattice, column, level), or None
-        Of a loss that is a sum over rows and columns what a row adds, for each value of the column.
-    groups : function of (lattice, groups), or None
-        Of another loss its value from the groups; those left out are one of them.
-    least : function of (lattice, sizes), or None
-        Of such a loss what it is at least where the row of each cell is in a group of at least so many rows.
+    values : function of (lattice, column, level), or None; of a loss that is a sum over rows and columns what a row
+        adds, for each value of the column
+    groups : function of (lattice, groups), or None; of another loss its value from the groups; those left out are one
+        of them
+    least : function of (lattice, sizes), or None; of such a loss what it is at least where the row of each cell is in a
+        group of at least so many rows
     """
 
     name: str

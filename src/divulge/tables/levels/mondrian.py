@@ -21,17 +21,10 @@ from divulge.tables.levels.losses import LOSSES, Loss
 class Local(Shown):
     """How far a table that was coarsened group by group may be from the best one.
 
-    Attributes
-    ----------
-    finest : {column: level}
-        The finest level at which a group has the column; `levels` of the result are the coarsest.
-    bound : float
-        No recoding by these hierarchies that keeps the guarantees loses less, of whatever kind; it may be far below.
-    gap : float
-        (loss - bound) / loss, from 0, where nothing loses less, to 1, where nothing is known.
+    finest : {column: level}; the finest level at which a group has the column; `levels` of the result are the coarsest
+    bound : no recoding by these hierarchies that keeps the guarantees loses less, of whatever kind; it may be far below
+    gap : (loss - bound) / loss, from 0, where nothing loses less, to 1, where nothing is known
 
-    Examples
-    --------
     >>> ages = {"age": [31, 34, 38, 39, 45, 46, 49, 71, 75, 88]}
     >>> ladder = {"age": {"kind": "ladder", "arguments": [[5, 10, 50], 0, None, None]}}
     >>> found = dv.generalize(ages, known="age", guarantees="k=2", hierarchies=ladder, recoding="local")
@@ -48,8 +41,6 @@ class Local(Shown):
 class Parts:
     """A division of the groups of a table: the part of each, and at which level each part has each column.
 
-    Attributes
-    ----------
     of : int array of shape (groups,)
     levels : int array of shape (parts, columns)
     """

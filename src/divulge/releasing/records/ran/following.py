@@ -25,14 +25,9 @@ MOST_VALUES, MOST_WORK = 6, 500
 class Following:
     """A Markov chain of the values of one person's rows, which is public.
 
-    Attributes
-    ----------
-    places : tuple of int
-        The rows of the mechanism that its values have; others do not occur.
-    initial : tuple of str
-        The share of each value in the first row.
-    transition : tuple of tuple of str
-        P(next value | value), in rows that sum to 1.
+    places : the rows of the mechanism that its values have; others do not occur
+    initial : the share of each value in the first row
+    transition : tuple of tuple of str; P(next value | value), in rows that sum to 1
     """
 
     places: tuple[int, ...]
@@ -95,8 +90,6 @@ class Following:
 class Leakage:
     """What all rows of a person say of one of them at most, in nats and from above.
 
-    Attributes
-    ----------
     ldp : how much the odds between two of its values change
     pml, pmc : how much more, and how much less likely a value becomes
     """

@@ -148,21 +148,12 @@ class Ran(Record, ABC):
 class Mechanism(Ran):
     """An integer channel and the columns it was run on, as one secret.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Several columns: the labels of the channel are tuples with one part a column.
-    channel : IntegerChannel
-    assumed : Assumed
-        What the attacker is taken to know, for the guarantees that need a prior.
-    guarantees : dict
-        {"ldp": epsilon, "pml": epsilon, ...} in nats, of exactly these integers; rounded up.
-    times : int
-        So many draws, of answers that may differ, are about one person.
-    person : str or None
-        The column whose people these are; None where it is about a row, or none names them.
-    promise : MetricPrivacy or None
-        The rate per distance of its secrets that each draw keeps, where it was asked for.
+    columns : several columns: the labels of the channel are tuples with one part a column
+    assumed : what the attacker is taken to know, for the guarantees that need a prior
+    guarantees : {"ldp": epsilon, "pml": epsilon, ...} in nats, of exactly these integers; rounded up
+    times : so many draws, of answers that may differ, are about one person
+    person : the column whose people these are; None where it is about a row, or none names them
+    promise : MetricPrivacy or None; the rate per distance of its secrets that each draw keeps, where it was asked for
     """
 
     columns: tuple[str, ...]

@@ -49,17 +49,10 @@ def family(protocol: Protocol) -> str:
 class FrequencyOracle(Ran):
     """A protocol and the column it was run on, or columns of which a report is about the combination.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Of several the values of the protocol are JSON lists of their texts.
-    protocol : Protocol
-    assumed : Assumed
-        A public prior, or none: then nothing but ldp is promised, which bounds pml and pmc under every prior.
-    guarantees : dict
-        {"ldp": epsilon, and under a prior "pml", "pmc"} in nats, by the closed forms; rounded up.
-    key : bytes
-        Public, under which text is hashed.
+    columns : of several the values of the protocol are JSON lists of their texts
+    assumed : a public prior, or none: then nothing but ldp is promised, which bounds pml and pmc under every prior
+    guarantees : {"ldp": epsilon, and under a prior "pml", "pmc"} in nats, by the closed forms; rounded up
+    key : public, under which text is hashed
     times, person : as of a matrix
     """
 

@@ -42,19 +42,12 @@ FAR = 45.0
 class MetricNoise(Ran):
     """Noise on places, or numbers, snapped to a grid: P(y | x) <= e^(rate d(x, x')) P(y | x') for cells x, x' and y.
 
-    Attributes
-    ----------
     columns : (latitude, longitude), or one column of numbers
-    rate : Fraction
-        Of each draw, in nats per `unit`.
-    unit : str
-        "km" for places.
-    step : Fraction
-        The side of a cell, in `unit`.
+    rate : of each draw, in nats per `unit`
+    unit : "km" for places
+    step : the side of a cell, in `unit`
     region : (south, west, north, east) in degrees, or (low, high); of dates and times in hours since 1970
-    assumed : none
-    guarantees : {"ldp": rate times the largest distance}
-        In nats, rounded up.
+    guarantees : {"ldp": rate times the largest distance}; in nats, rounded up
     times, person : as of a matrix
     quarters : who lives where, which is public; empty where nothing is said of it
     calendar : "date" or "time" where numbers are moments; "" for numbers

@@ -22,9 +22,6 @@ _BLOCK = 1000
 class Quarter:
     """A part of a town, taken to be at its middle.
 
-    Attributes
-    ----------
-    name : str
     lat, lon : degrees of its middle
     people : how many live there, at least 0
     """
@@ -69,17 +66,8 @@ def beliefs(quarters: Sequence[Quarter], box: Box, step: Fraction, total: float)
     """Return the share of people in each quarter, and the most that a point makes of it.
 
     With d-privacy P(q | y) <= p(q) / sum p(q') e^(-d(q, q')), by C(y|q) <= e^d C(y|q'). Planar geometric noise reaches
-    it where the point is the cell of q itself.
-
-    Parameters
-    ----------
-    quarters : who lives where; all of a quarter are taken to be in the cell of its middle
-    box, step : the region and the side of its cells, in km
-    total : the rate of all draws about a person, in nats per km
-
-    Returns
-    -------
-    before, after : ndarray of shape (quarters,)
+    it where the point is the cell of q itself. Both arrays have shape (quarters,); `total` is the rate of all draws
+    about a person in nats per km, `step` the side of a cell in km.
     """
     people = np.array([one.people for one in quarters])
     cells = box.cells([one.lat for one in quarters], [one.lon for one in quarters], step).astype(float)
