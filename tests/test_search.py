@@ -1,5 +1,7 @@
 """A slice of the long search, with a new seed each time; every public number is among its cases."""
 
+import ast
+import copy
 import inspect
 import os
 import random
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 from search.cases import CASES, COVERED
 from search.coverage import FORMS, NO_CLASS, NO_NUMBER, excused, members, unheld
+from search.mutants import Change
 from search.registry import run
 from support import THOROUGH, fresh_seed, public
 
@@ -89,6 +92,19 @@ def test_the_search_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(dv.dp, "kl_privacy", wrong)
     with pytest.raises(AssertionError, match="kl_privacy"):
         run("pairs_of_rows", 1)
+
+
+def test_a_change_of_code_turns_one_place_of_a_function() -> None:
+    """What `python -m search.mutants` attacks the tests with."""
+    code = ast.parse(
+        "A = 1 < 2\nclass B:\n    c: int = 3\n    def d(self, e):\n        return e + 4 if not e else min(e, 5)"
+    )
+    (places := Change()).visit(code)
+    assert [name for name, _ in places.places] == ["B.d"] * 6
+    mutants = [ast.unparse(Change(at).visit(copy.deepcopy(code))).rpartition("return ")[2] for at in range(6)]
+    asked = {"e + 4 if not not e else min(e, 5)", "e - 4 if not e else min(e, 5)", "e + 4 if e else min(e, 5)"}
+    asked |= {"e + 5 if not e else min(e, 5)", "e + 4 if not e else max(e, 5)", "e + 4 if not e else min(e, 6)"}
+    assert set(mutants) == asked
 
 
 def test_what_shares_a_costly_fixture_runs_in_one_process(request: pytest.FixtureRequest) -> None:
