@@ -6,7 +6,6 @@ column replace all pairs of rows, and the floors cost no rows at all.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -247,8 +246,8 @@ def _ran(scoring: Scoring, effort: Effort, known: tuple[float, float] | None,
         return None
     solution, stands = solver.getSolution(), solver.getBasis()
     y = program.unit * np.array(solution.row_dual)
-    ends = np.cumsum([block.matrix.shape[0] for block in blocks.values()]).tolist()
-    where = {name: slice(end - b.matrix.shape[0], end) for (name, b), end in zip(blocks.items(), ends, strict=True)}
+    ends = np.cumsum([block.many for block in blocks.values()]).tolist()
+    where = {name: slice(end - b.many, end) for (name, b), end in zip(blocks.items(), ends, strict=True)}
     part = {name: y[rows] for name, rows in where.items()}
     none = np.zeros((guards, m))
     share = np.maximum(-part["judge"], 0.0) if "judge" in part else np.ones(1)
@@ -275,31 +274,51 @@ def _as_highs(highspy: Any, basis: _Basis) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    matrix: Any
-    low: Any
-    high: float
+    """Rows of the program: how many, their entries as arrays of rows, variables and values, and their ends."""
+
+    many: int
+    entries: tuple[tuple[Any, Any, Any], ...]
+    low: Any = -math.inf
+    high: float = 0.0
+
+    def placed(self, start: int) -> list[list[np.ndarray]]:
+        """Return rows from `start` on, variables and values of what is not 0, each of one axis."""
+        spread = [[one.ravel() for one in np.broadcast_arrays(*entry)] for entry in self.entries]
+        return [[one[part[2] != 0] for one in (part[0] + start, *part[1:])] for part in spread]
 
 
-def _named_rows(scoring: Scoring, block: Callable[..., _Block]) -> dict[str, _Block]:
+@dataclass(frozen=True, eq=False)
+class _Variables:
+    """Where the variables stand: D (N, M), w (M,), b (M,), sum_y b_y and the least score."""
+
+    d: np.ndarray
+    w: np.ndarray
+    b: np.ndarray
+    floors: int
+    least: int
+
+    @classmethod
+    def of(cls, n: int, m: int) -> "_Variables":
+        """Return the places of the variables of N secrets and M outcomes."""
+        column, end = np.arange(m), n * m
+        return cls(np.arange(end).reshape(n, m), end + column, end + m + column, end + 2 * m, end + 2 * m + 1)
+
+
+def _named_rows(scoring: Scoring, at: _Variables) -> dict[str, _Block]:
     """Return the rows that make column y largest at y: D_yy = w_y, and b_y + D_xy at most (b_y + w_y) / lead_y."""
-    from scipy import sparse
-
     assert scoring.leads is not None
-    (n, m), leads = scoring.scores.shape, scoring.leads
-    on = np.eye(n, dtype=bool).ravel()
-    column: Any = sparse.identity(m, format="csr")
-    every: Any = sparse.identity(n * m, format="csr")
-    repeated: Any = sparse.kron(np.ones((n, 1)), column, format="csr")[~on]
-    others = sparse.diags(np.tile(leads, n)[~on]) @ every[~on]
+    (n, m), leads, columns = scoring.scores.shape, scoring.leads, np.arange(scoring.scores.shape[1])
+    others = ~np.eye(n, dtype=bool)
+    y, rows = np.nonzero(others)[1], np.arange(n * m - n)
     found = {
-        "own": block(every[on], w=-column, low=0.0),
-        "top": block(others, w=-repeated, b=-repeated @ sparse.diags(1 - leads)),
+        "own": _Block(n, ((columns, np.diag(at.d), 1), (columns, at.w, -1)), low=0.0),
+        "top": _Block(n * m - n, ((rows, at.d[others], leads[y]), (rows, at.w[y], -1), (rows, at.b[y], leads[y] - 1))),
     }
     if scoring.floors is not None and scoring.floors.any():
-        masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
-        copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
-        least = np.tile(scoring.floors, len(scoring.guards))
-        found["occurrence"] = block(masses, b=copies, low=least, high=math.inf)
+        guards = scoring.guards
+        rows, least = np.arange(len(guards) * m).reshape(-1, m), np.tile(scoring.floors, len(guards))
+        masses = ((rows[:, None], at.d, guards[:, :, None]), (rows, at.b, 1))
+        found["occurrence"] = _Block(rows.size, masses, low=least, high=math.inf)
     return found
 
 
@@ -318,52 +337,40 @@ class _Program:
 
 def _program(scoring: Scoring) -> _Program:
     """Return the program in the variables D (row by row), w, b, sum_y b_y and the least score."""
-    from scipy import sparse
-
     (n, m), limits, allowed = scoring.scores.shape, scoring.limits, scoring.allowed
     high = math.inf if scoring.implied else limits.high
-    column, every, one = sparse.identity(m), np.ones((1, m)), np.ones((1, 1))
-    masses = sparse.vstack([sparse.kron(p[None, :], column) for p in scoring.guards])
-    copies = sparse.kron(np.ones((len(scoring.guards), 1)), column)
     gains = scoring.judges[:, :, None] * scoring.finite
     unit = float(np.abs(gains).max()) or 1.0
     gains /= unit
     above, level = gains.reshape(len(gains), n * m), gains.sum(axis=1)
-    inf = math.inf
-
-    def block(d: Any = None, w: Any = None, b: Any = None, floors: Any = None, least: Any = None,
-              low: Any = -inf, high: float = 0.0) -> _Block:  # fmt: skip
-        given = (d, w, b, floors, least)
-        rows = next(part.shape[0] for part in given if part is not None)
-        parts = [
-            sparse.csr_matrix((rows, size) if part is None else part)
-            for part, size in zip(given, (n * m, m, m, 1, 1), strict=True)
-        ]
-        return _Block(sparse.hstack(parts, format="csr"), low, high)
-
+    inf, at, guards = math.inf, _Variables.of(n, m), scoring.guards[:, :, None]
+    secrets, columns, rows = np.arange(n), np.arange(m), np.arange(len(guards) * m).reshape(-1, m)
     blocks = {
-        "sum": block(sparse.kron(sparse.identity(n), every), floors=np.ones((n, 1)), low=1.0, high=1.0),
-        "floors": block(b=every, floors=-one, low=0.0),
+        "sum": _Block(n, ((secrets[:, None], at.d, 1), (secrets, at.floors, 1)), low=1.0, high=1.0),
+        "floors": _Block(1, ((0, at.b, 1), (0, at.floors, -1)), low=0.0),
     }
     if scoring.leads is not None:
-        blocks |= _named_rows(scoring, block)
+        blocks |= _named_rows(scoring, at)
     elif min(high, limits.ratio, limits.capacity) < inf:
-        blocks["top"] = block(sparse.identity(n * m), w=-sparse.kron(np.ones((n, 1)), column))
+        blocks["top"] = _Block(n * m, ((at.d, at.d, 1), (at.d, at.w, -1)))
     if high < inf:
-        blocks["high"] = block(-high * masses, w=copies, b=(1 - high) * copies)
+        masses = (rows[:, None], at.d, -high * guards)
+        blocks["high"] = _Block(rows.size, (masses, (rows, at.w, 1), (rows, at.b, 1 - high)))
     if limits.low > 0:
-        loose = sparse.kron(scoring.loose[:, None], column)  # what is free lies where the column is largest
-        blocks["low"] = block(-limits.low * masses, w=-limits.low * loose, b=(1 - limits.low) * copies, low=0.0,
-                              high=inf)  # fmt: skip
+        masses = (rows[:, None], at.d, -limits.low * guards)
+        loose = (rows, at.w, -limits.low * scoring.loose[:, None])  # what is free lies where the column is largest
+        blocks["low"] = _Block(rows.size, (masses, loose, (rows, at.b, 1 - limits.low)), low=0.0, high=inf)
     if limits.ratio < inf:
-        blocks["ratio"] = block(w=column, b=(1 - limits.ratio) * column)
+        blocks["ratio"] = _Block(m, ((columns, at.w, 1), (columns, at.b, 1 - limits.ratio)))
     if limits.capacity < inf:
-        blocks["capacity"] = block(w=every, floors=one, high=limits.capacity)
+        blocks["capacity"] = _Block(1, ((0, at.w, 1), (0, at.floors, 1)), high=limits.capacity)
     if len(gains) == 1:
         cost = -np.concatenate([above[0], np.zeros(m), level[0], [0.0, 0.0]])
     else:
         cost = -np.append(np.zeros(n * m + 2 * m + 1), 1.0)
-        blocks["judge"] = block(-above, b=-level, least=np.ones((len(gains), 1)))
+        judges = np.arange(len(gains))[:, None]
+        entries = ((judges, at.d.ravel(), -above), (judges, at.b, -level), (judges, at.least, 1))
+        blocks["judge"] = _Block(len(gains), entries)
     raised = allowed.all(axis=0) & (limits.low > 0 or limits.ratio < inf or bool(scoring.loose.any()))
     free = np.concatenate([allowed.ravel(), np.ones(m, dtype=bool), raised, [True, True]])
     return _Program(unit, cost, np.where(free, inf, 0.0), blocks)
@@ -373,14 +380,17 @@ def _loaded(highspy: Any, program: _Program) -> Any:
     from scipy import sparse
 
     blocks, cost = program.blocks, program.cost
-    matrix: Any = sparse.vstack([block.matrix for block in blocks.values()], format="csc")
+    starts = np.cumsum([0, *(block.many for block in blocks.values())]).tolist()
+    parts = [part for block, start in zip(blocks.values(), starts, strict=False) for part in block.placed(start)]
+    row, variable, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    matrix: Any = sparse.csc_matrix((value, (row, variable)), shape=(starts[-1], len(cost)), dtype=float)
     model = highspy.HighsLp()
     model.num_row_, model.num_col_ = matrix.shape[0], matrix.shape[1]
     model.col_cost_ = cost
     model.col_lower_ = np.append(np.zeros(len(cost) - 1), -math.inf if "judge" in blocks else 0.0)
     model.col_upper_ = program.most
-    model.row_lower_ = np.concatenate([np.broadcast_to(b.low, b.matrix.shape[0]) for b in blocks.values()])
-    model.row_upper_ = np.concatenate([np.full(b.matrix.shape[0], b.high) for b in blocks.values()])
+    model.row_lower_ = np.concatenate([np.broadcast_to(b.low, b.many) for b in blocks.values()])
+    model.row_upper_ = np.concatenate([np.full(b.many, b.high) for b in blocks.values()])
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
     solver = highs()
