@@ -21,6 +21,11 @@ OTHERS = {
 """What other programs keep there for themselves, what a process has while it lives (the app's server, a browser), and
 where Divulge keeps the ledger and its key."""
 
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+"""Before NumPy is loaded: small matrices gain nothing from a second thread, which waits for work at full speed, a third
+of the processor time of what solves programs."""
+
 sys.dont_write_bytecode = False
 """What was compiled is kept for the many processes that tests start, also where the surroundings ask for nothing kept:
 compiling takes them longer than all else."""
