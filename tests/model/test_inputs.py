@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import xarray
 
 import divulge as dv
+from divulge.model.entries import open_share, whole_number
 
 HALF = Fraction(1, 2)
 
@@ -390,3 +391,29 @@ def test_texts_that_are_coded_are_read_as_they_are_written() -> None:
     for holes in (absent, pa.array(["a", None]).dictionary_encode()):
         with pytest.raises(dv.DivulgeError, match="row 1 is missing"):
             dv.Prior.from_column(holes)
+
+
+@pytest.mark.parametrize("given", [3, 3.0, np.uint8(3), np.float32(3), Fraction(3)], ids=kind_of)
+def test_a_whole_number_is_an_int_however_it_comes(given: Any) -> None:
+    found = whole_number(given, "k", 3, 3)
+    assert found == 3
+    assert type(found) is int
+
+
+@pytest.mark.parametrize(
+    "given",
+    [True, np.bool_(True), "3", None, 2.5, Fraction(5, 2), 2, 4, 3j, math.nan, math.inf, -(10**5000), 10**5000,
+     Fraction(1, 10**5000), np.array([3, 3]), [3] * 1000],
+    ids=lambda given: f"{kind_of(given)}",
+)  # fmt: skip
+def test_what_is_no_whole_number_of_a_range_is_refused_in_one_line(given: Any) -> None:
+    with pytest.raises(dv.DivulgeError, match="`k` must be a whole number from 3 to 3; it is ") as refused:
+        whole_number(given, "k", 3, 3)
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("given", [0, 1, True, -1, 2, 1 - 1e-17, math.inf], ids=repr)
+def test_a_confidence_lies_between_0_and_1(given: Any) -> None:
+    assert open_share("1/2", "confidence") == 0.5
+    with pytest.raises(dv.DivulgeError, match="`confidence` must be between 0 and 1"):
+        open_share(given, "confidence")

@@ -57,7 +57,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         "no probability between 0 and 1e-300",
     ),
     **{
-        f"no number: {name}": (call, "must be a number")
+        f"no number: {name}": (call, "must be a (whole )?number")
         for name, call in {
             "delta": lambda: dv.compose(CHANNEL).delta(NOTHING),
             "epsilon": lambda: dv.compose(CHANNEL).epsilon(NOTHING),

@@ -15,7 +15,7 @@ from divulge.model import labels as _labels
 from divulge.model.accepted import LabelsLike, PriorLike
 from divulge.model.arraylike import Matrix, Number
 from divulge.model.convert import as_prior
-from divulge.model.entries import entries, frozen
+from divulge.model.entries import entries, frozen, whole_number
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
@@ -236,9 +236,8 @@ class Gain(Adversary):
         Fraction(5, 6)
         """
         letters = _alphabet(secrets)
-        if k not in range(1, len(letters) + 1):
-            raise DivulgeError.of("k", f"be a whole number from 1 to {len(letters)}", "it", repr(k))
-        return cls._family(number_of(int(k), "try"), letters, None, Tries(int(k), len(letters)))
+        k = whole_number(k, "k", 1, len(letters))
+        return cls._family(number_of(k, "try"), letters, None, Tries(k, len(letters)))
 
     @classmethod
     def reciprocal(cls, prior: PriorLike) -> "Gain":

@@ -14,9 +14,9 @@ from divulge import exact
 from divulge.adversaries import leakages
 from divulge.adversaries.adversary import Adversary, Gain
 from divulge.adversaries.functions import RandomizedFunction
-from divulge.errors import DivulgeError, printable
+from divulge.errors import printable
 from divulge.model.arraylike import Seed
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share, whole_number
 from divulge.model.joint import Joint
 from divulge.model.shown import Table, Tabled, number, percent, printable_lines
 from divulge.roots import turn
@@ -142,17 +142,13 @@ class Attack:
         >>> witness.simulate(10_000, rng=1).leakage.covers(1.5)
         True
         """
-        if not (1 <= samples < math.inf and samples == int(samples)):
-            raise DivulgeError.of("samples", "be a whole number of at least 1", "it", str(samples))
-        confidence = scalar(confidence, "confidence")
-        if not 0 < confidence < 1:
-            raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
+        samples, confidence = whole_number(samples, "samples"), open_share(confidence, "confidence")
         rng = np.random.default_rng(rng)
         risk = (1 - confidence) / 4
-        before = _mean(*_rounds(self, self.adversary.weights(self.joint.prior), int(samples), rng), risk)
-        after = _mean(*_rounds(self, self._seen(), int(samples), rng), risk)
+        before = _mean(*_rounds(self, self.adversary.weights(self.joint.prior), samples, rng), risk)
+        after = _mean(*_rounds(self, self._seen(), samples, rng), risk)
         over, under = (after, before) if isinstance(self.adversary, Gain) else (before, after)
-        return Simulation(int(samples), confidence, before, after, _ratio(over, under))
+        return Simulation(samples, confidence, before, after, _ratio(over, under))
 
     def _seen(self) -> np.ndarray:
         """Return the beliefs after the release as columns, weighted by how often they arise."""

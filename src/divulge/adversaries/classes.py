@@ -24,6 +24,7 @@ from divulge.model.accepted import ChannelLike, JointLike
 from divulge.model.arraylike import Matrix
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint
+from divulge.model.entries import whole_number
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown, promised, reached
@@ -179,8 +180,7 @@ def worst_prior(
     """
     channel, gain = as_channel(channel), as_kind(Gain, gain, "gain")
     tolerance = checked_tolerance(tolerance)
-    if not (type(steps) is int and steps >= 1):
-        raise DivulgeError.of("steps", "be a whole number that is at least 1", "it", repr(steps))
+    steps = whole_number(steps, "steps")
     until = deadline(time_limit)
     if case not in _SEARCHES:
         raise DivulgeError.of("case", 'be "average" or "max"', "it", repr(case))

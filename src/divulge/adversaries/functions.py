@@ -13,7 +13,7 @@ from divulge.model.accepted import LabelsLike
 from divulge.model.arraylike import HasArray, Number
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
-from divulge.model.entries import entries
+from divulge.model.entries import entries, whole_number
 from divulge.model.labels import Labels
 
 MOST_ENTRIES = 10**7
@@ -55,9 +55,7 @@ class RandomizedFunction:
         [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
         """
         misses = entries(misses, "misses", 1, lambda index: f"entry {index[0]}")
-        if not (hasattr(k, "__int__") and 1 <= k <= MOST_ENTRIES and k == int(k)):
-            raise DivulgeError.of("k", f"be a whole number from 1 to {MOST_ENTRIES}", "it", repr(k))
-        k = int(k)
+        k = whole_number(k, "k", 1, MOST_ENTRIES)
         if not len(misses) * (k + 1) <= MOST_ENTRIES:
             raise DivulgeError.of(
                 "k", f"give at most {MOST_ENTRIES} probabilities for {len(misses)} secrets", "it", str(k)

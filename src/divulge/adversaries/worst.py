@@ -19,6 +19,7 @@ from divulge.measures.pointwise.density import lift_capacity, pmc, pml
 from divulge.model.accepted import ChannelLike, JointLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_joint, pair_of_structure
+from divulge.model.entries import whole_number
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown, at_most, named, number
@@ -115,7 +116,7 @@ def worst_function(joint: JointLike, outcome: Hashable = None, k: int | None = N
     x = _least_lifted(joint, outcome)
     p, left = joint.p[x], seen.probabilities[x]
     rest = joint.p.sum() - p if joint.exact else np.delete(joint.p, x).sum()
-    k = _symbols(p, rest, left) if k is None else _checked(k)
+    k = _symbols(p, rest, left) if k is None else whole_number(k, "k")
     misses = joint.p * 0
     misses[x] = min(1, k / ((k + 1) * p)) if k * rest < p else 1
     function = RandomizedFunction.spread(misses, k, joint.secrets)
@@ -145,12 +146,6 @@ def _symbols(p: Any, rest: Any, left: Any) -> int:
     if left in (0, p):
         return 1
     return int(min(MOST_SYMBOLS, max(1, math.ceil(p / rest))))
-
-
-def _checked(k: Any) -> int:
-    if not (isinstance(k, (int, np.integer)) and k >= 1):
-        raise DivulgeError.of("k", "be a whole number, at least 1", "it", repr(k))
-    return int(k)
 
 
 def _against(outcome: Hashable, secret: Hashable, p: Any, left: Any) -> str:

@@ -23,7 +23,7 @@ from divulge.model.accepted import ChannelLike
 from divulge.model.arraylike import Matrix
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share
 from divulge.model.joint import Joint
 from divulge.model.labels import key_of
 from divulge.model.prior import Prior
@@ -354,9 +354,7 @@ def audit(
     >>> found.violated, found.witness.outcome
     (True, (0, 1))
     """
-    confidence = scalar(confidence, "confidence")
-    if not 0 < confidence < 1:
-        raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+    confidence = open_share(confidence, "confidence")
     claimed = None if claim is None else as_guarantee(claim, "claim")
     if claimed is not None and claimed.kind not in (*CLAIMS, *BY_EVENT):
         kinds = ", ".join((*CLAIMS, *BY_EVENT))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.arraylike import HasArray
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share, whole_number
 from divulge.model.labels import text_of
 from divulge.model.shown import Shown
 from divulge.releasing.estimating.intervals import clopper_pearson
@@ -131,9 +131,7 @@ def guessability(
     """
     if method not in METHODS:
         raise DivulgeError.unknown("method", method, METHODS)
-    confidence = scalar(confidence, "confidence")
-    if not 0 < confidence < 1:
-        raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+    confidence = open_share(confidence, "confidence")
     x, y = _coded(secrets), _numbers(outcomes)
     if not len(x) == len(y) >= 4:
         raise DivulgeError.of(
@@ -188,6 +186,4 @@ def _neighbors(given: Any, most: int) -> int:
     """Return how many neighbors vote."""
     if given is None:
         return max(1, round(math.log2(most)))
-    if isinstance(given, bool) or not (isinstance(given, (int, np.integer)) and 1 <= given <= most):
-        raise DivulgeError.of("neighbors", f"be a whole number from 1 to {most}", "it", repr(given))
-    return int(given)
+    return whole_number(given, "neighbors", 1, most)

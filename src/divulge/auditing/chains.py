@@ -11,7 +11,7 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.files.tables.table import open_table
 from divulge.model.channel import Channel
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share
 from divulge.model.prior import Prior
 from divulge.model.shown import Shown
 from divulge.releasing.estimating.intervals import clopper_pearson
@@ -75,8 +75,7 @@ def estimated_chain(table: Any, id: str, time: str, state: str, confidence: floa
     """
     for argument, name in (("id", id), ("time", time), ("state", state)):
         DivulgeError.unless(name, str, argument, "be the name of a column")
-    if not 0 < (confidence := scalar(confidence, "confidence")) < 1:
-        raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+    confidence = open_share(confidence, "confidence")
     rows: dict[Any, list[tuple[Any, Any]]] = defaultdict(list)
     for batch in open_table(table).batches([id, time, state]):
         columns = [batch.column(i).to_pylist() for i in range(3)]

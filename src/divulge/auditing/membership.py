@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from divulge.auditing.rates import OF_PAIRS, Rates, membership_lift
 from divulge.dp.loss.closed import GaussianLoss
-from divulge.dp.special.one_run import anytime, one_run, one_run_gaussian, risk_of, share, truth_values
+from divulge.dp.special.one_run import anytime, one_run, one_run_gaussian, risk_of, truth_values
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
 from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.posterior import PosteriorBounds, posterior_bounds
 from divulge.late import late
+from divulge.model.entries import open_share, scalar, whole_number
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.model.record import Record
@@ -374,8 +375,7 @@ def audit_membership(
     if method not in METHODS:
         raise DivulgeError.unknown("method", method, METHODS)
     risk = risk_of(confidence)
-    if base_rate is not None and not 0 < share(base_rate, "base_rate") < 1:
-        raise DivulgeError.of("base_rate", "be between 0 and 1", "it", str(base_rate))
+    base_rate = None if base_rate is None else open_share(base_rate, "base_rate")
     claimed = None if claim is None else as_guarantee(claim, "claim")
     delta = _delta(delta, claimed)
     _refuse_claim(claimed, method, base_rate)
@@ -384,12 +384,12 @@ def audit_membership(
 
 def _delta(delta: Any, claim: Guarantee | None) -> float:
     """Return the delta that is asked for, or that of an (epsilon, delta) claim."""
-    if not 0 <= share(delta, "delta") < 1:
+    if not 0 <= (delta := scalar(delta, "delta")) < 1:
         raise DivulgeError.of("delta", "be in [0, 1)", "it", str(delta))
     claimed = float(getattr(claim, "delta", 0.0)) if claim is not None and claim.kind == "adp" else None
     if claimed is not None and delta not in (0, claimed):
         raise DivulgeError.of("delta", "be that of the claim, or not be given", "it", f"{delta:g}")
-    return float(delta) if claimed is None else claimed
+    return delta if claimed is None else claimed
 
 
 def _refuse_claim(claim: Guarantee | None, method: str, base_rate: float | None) -> None:
@@ -419,7 +419,7 @@ def _by_rates(
     scores: np.ndarray, member: np.ndarray, base_rate: float | None, claim: Guarantee | None, delta: float, risk: float,
     cut: Any,
 ) -> MembershipAudit:  # fmt: skip
-    if cut is not None and not math.isfinite(share(cut, "cut")):
+    if cut is not None and not math.isfinite(scalar(cut, "cut")):
         raise DivulgeError.of("cut", "be a finite threshold", "it", str(cut))
     rates = Rates.of(scores, member, risk, None if cut is None else float(cut))
     epsilons, mus = rates.epsilons(delta), rates.mus()
@@ -515,9 +515,7 @@ def _sizes(most: int, trials: int, cut: Any) -> list[int]:
         while found[-1] // 2 >= _SMALLEST:
             found.append(found[-1] // 2)
         return found
-    if isinstance(cut, bool) or share(cut, "cut") != int(cut) or not 1 <= cut <= trials:
-        raise DivulgeError.of("cut", f"be a number of guesses from 1 to {trials:,}", "it", str(cut))
-    return [int(cut)]
+    return [whole_number(cut, "cut", 1, trials)]
 
 
 def _epsilon_of(mu: float, delta: float) -> float:

@@ -10,6 +10,7 @@ from divulge.extras import require
 from divulge.files.settings import current, using
 from divulge.files.tables.source import TableLike
 from divulge.guarantees.guarantee import GuaranteesLike
+from divulge.model.entries import whole_number
 from divulge.publishing.counting.engines import counted
 from divulge.publishing.noising.families import Noise
 from divulge.publishing.noising.noise import noisy
@@ -88,9 +89,7 @@ def runs_of(request: Publish, neighbor: Any, *, times: int) -> Any:
 
 
 def _runs(request: Publish, table: Any, neighbor: Any, times: int) -> Any:
-    given: Any = times
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_RUNS:
-        raise DivulgeError.of("times", f"be a whole number from 1 to {MOST_RUNS:,}", "it", repr(times)[:60])
+    times = whole_number(times, "times", 1, MOST_RUNS)
     asked = task(request)
     if asked.values_from_data:
         raise DivulgeError.of("values", "be listed, the same for both tables", "values_from_data", "True")

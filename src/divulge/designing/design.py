@@ -45,6 +45,7 @@ from divulge.measures.robust import L1Ball, PriorSet
 from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
+from divulge.model.entries import whole_number
 from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
 
@@ -161,8 +162,7 @@ def design(
     started = clock.now()
     promised = tuple(as_guarantee(g) for g in guarantees)
     score = None if _about_distances(promised) else as_score(utility)
-    if bits not in range(FEWEST_BITS, MOST_BITS + 1):
-        raise DivulgeError.of("bits", f"be a whole number from {FEWEST_BITS} to {MOST_BITS}", "it", repr(bits))
+    bits = whole_number(bits, "bits", FEWEST_BITS, MOST_BITS)
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
         raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it", repr(time_limit))
     effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)

@@ -16,7 +16,7 @@ from divulge.dp.shuffling.shuffled import Shuffled
 from divulge.dp.subjects import HasLosses, ReleaseLike
 from divulge.errors import DivulgeError
 from divulge.model.accepted import Claim
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share
 from divulge.model.shown import Shown, promised, reached
 from divulge.roots import least_integer
 from divulge.units import Unit, nats_per
@@ -196,9 +196,7 @@ def calibrate(
     (1.83, 10000)
     """
     promise = as_goal(goal)
-    share = scalar(base_rate, "base_rate")
-    if not 0 < share < 1:
-        raise DivulgeError.of("base_rate", "be in (0, 1)", "it", str(base_rate))
+    share = open_share(base_rate, "base_rate")
     listed = tuple(beside) if isinstance(beside, (list, tuple)) else (beside,)
     asked = _Asked(promise, listed, share)
     if isinstance(family, str) or inspect.isclass(family):

@@ -15,6 +15,7 @@ from divulge.dp.filters import Filter, known_cost
 from divulge.dp.subjects import HasLosses
 from divulge.errors import DivulgeError
 from divulge.model.accepted import Claim
+from divulge.model.entries import whole_number
 from divulge.model.record import Record
 from divulge.model.shown import Shown
 
@@ -80,11 +81,7 @@ class Accounts(Record, Shown):
         >>> Accounts.of("dp=1", 2).spent.tolist()
         [0.0, 0.0]
         """
-        given: Any = people
-        whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
-        if not (whole and 1 <= given <= np.iinfo(np.int32).max):
-            raise DivulgeError.of("people", "be a whole number of at least 1", "it", repr(people)[:60])
-        return cls(Filter(goal), np.zeros(int(given)))
+        return cls(Filter(goal), np.zeros(whole_number(people, "people", 1, np.iinfo(np.int32).max)))
 
     def take(self, mechanism: Sensitive, sizes: ArrayLike) -> tuple[np.ndarray, "Accounts"]:
         """Return who takes part in a release, all for whom it fits, and the accounts after it.

@@ -23,6 +23,7 @@ from divulge.dp.loss.pair import PrivacyLoss
 from divulge.errors import DivulgeError
 from divulge.late import late
 from divulge.model.arraylike import HasArray, Number
+from divulge.model.entries import whole_number
 
 _PAIR = ("D", "D'")
 
@@ -71,13 +72,6 @@ def _representable(name: str, what: str, value: float) -> None:
     """Refuse a parameter at which a loss, or its square, is no double."""
     if not SMALLEST <= value <= LARGEST:
         raise DivulgeError.of(name, f"leave {what} between {SMALLEST:g} and {LARGEST:g}", "it", f"{value:.3g}")
-
-
-def _whole(least: int, most: float = math.inf, **values: int) -> None:
-    for name, value in values.items():
-        if not (least <= value <= most and value < math.inf and value == int(value)):
-            range_ = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
-            raise DivulgeError.of(name, f"be a whole number {range_}", "it", str(value))
 
 
 @dataclass(frozen=True)
@@ -130,7 +124,7 @@ class TreeAggregation(Mechanism):
     def __post_init__(self) -> None:
         _positive(sigma=self.sigma, sensitivity=self.sensitivity)
         _representable("sigma", "sensitivity / sigma", self.sensitivity / self.sigma)
-        _whole(1, 1 << 53, steps=self.steps)
+        whole_number(self.steps, "steps", 1, 1 << 53)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         levels, one = int(self.steps).bit_length(), Fraction(self.sensitivity) / Fraction(self.sigma)
@@ -178,7 +172,7 @@ class DiscreteLaplaceMechanism(Mechanism):
     def __post_init__(self) -> None:
         _positive(scale=self.scale)
         _representable("scale", "scale", self.scale)
-        _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
+        whole_number(self.sensitivity, "sensitivity", 1, _MOST_ATOMS)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         s = int(self.sensitivity)
@@ -211,7 +205,7 @@ class DiscreteGaussianMechanism(Mechanism):
     def __post_init__(self) -> None:
         _positive(sigma=self.sigma)
         _representable("sigma", "sigma", self.sigma)
-        _whole(1, _MOST_ATOMS, sensitivity=self.sensitivity)
+        whole_number(self.sensitivity, "sensitivity", 1, _MOST_ATOMS)
         if self.sigma > _MOST_SIGMA:
             hint = "a noise this wide is a GaussianMechanism to within rounding."
             raise DivulgeError.of("sigma", f"be at most {_MOST_SIGMA:g}", "it", f"{self.sigma:g}", hint)
@@ -238,7 +232,7 @@ class RandomizedResponse(Mechanism):
     def __post_init__(self) -> None:
         _positive(epsilon=self.epsilon)
         _representable("epsilon", "epsilon", self.epsilon)
-        _whole(2, 1 << 53, categories=self.categories)
+        whole_number(self.categories, "categories", 2, 1 << 53)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:
         others = self.categories - 1
@@ -362,7 +356,7 @@ class SparseVector(Mechanism):
     def __post_init__(self) -> None:
         _positive(scale=self.scale, sensitivity=self.sensitivity)
         _representable("scale", "sensitivity / scale", self.sensitivity / self.scale)
-        _whole(1, _MOST_ATOMS, answers=self.answers)
+        whole_number(self.answers, "answers", 1, _MOST_ATOMS)
         _said(monotone=self.monotone)
         if self.threshold is not None:
             _positive(threshold=self.threshold)

@@ -1,6 +1,5 @@
 """The one way in: whatever has privacy losses becomes its ordered pairs."""
 
-import math
 from typing import Any, Protocol, TypeAlias
 
 from divulge.dp.knowledge import refused, weakest
@@ -10,6 +9,7 @@ from divulge.errors import DivulgeError
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
+from divulge.model.entries import whole_number
 from divulge.model.neighbors import NeighborsLike, ordered_pairs
 
 
@@ -103,7 +103,4 @@ def as_rows(subject: SubjectLike, argument: str = "channel") -> Channel:
 def counted(release: Any) -> tuple[Any, int]:
     """Return a release and how often it is made: a pair (release, count) as it is, anything else once."""
     subject, count = release if isinstance(release, tuple) and len(release) == 2 else (release, 1)
-    numeric = isinstance(count, (int, float)) and not isinstance(count, bool)
-    if not (numeric and 1 <= count < math.inf and count == int(count)):
-        raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(count))
-    return subject, int(count)
+    return subject, whole_number(count, "count")

@@ -22,7 +22,7 @@ from divulge.model import labels as _labels
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel, as_prior
-from divulge.model.entries import entries, normalized, scalar
+from divulge.model.entries import entries, normalized, open_share
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.record import Record
@@ -315,9 +315,7 @@ class L1Ball(PriorSet):
         """
         center = Prior.from_counts(counts)
         numbers = entries(list(counts.values() if isinstance(counts, Mapping) else counts), "counts", 1, lambda _: "it")
-        confidence = scalar(confidence, "confidence")
-        if not 0 < confidence < 1:
-            raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
+        confidence = open_share(confidence, "confidence")
         m, n, delta = float(sum(numbers.tolist())), len(center), 1 - confidence
         if n == 1:
             return cls(center, 0.0)

@@ -225,6 +225,35 @@ def scalar(value: Any, argument: str) -> float:
     raise DivulgeError.of(argument, "be a number", "it", shown)
 
 
+def open_share(value: Any, argument: str) -> float:
+    """Return a number of (0, 1) as a double, such as a confidence; refuse 0, 1 and what is not one number.
+
+    >>> open_share("1/2", "confidence")
+    0.5
+    """
+    share = scalar(value, argument)
+    if not 0 < share < 1:
+        raise DivulgeError.of(argument, "be between 0 and 1", "it", f"{share:g}")
+    return share
+
+
+def whole_number(value: Any, argument: str, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number of a range as an int, also of a double such as 1e6; refuse True, 2.5 and text.
+
+    >>> whole_number(1e6, "samples"), whole_number(np.int64(0), "others", 0)
+    (1000000, 0)
+    """
+    kind = type(value)
+    double = issubclass(kind, (float, np.floating))
+    finite = math.isfinite(value) if double else kind is not bool and issubclass(kind, Rational)
+    number = int(value) if finite else None
+    if number is None or number != value or not least <= number <= (number if most is None else most):
+        span = f"of at least {least}" if most is None else f"from {least:,} to {most:,}"
+        shown = f"{exact.as_float(value):.15g}" if double or finite else repr(value)[:60]
+        raise DivulgeError.of(argument, f"be a whole number {span}", "it", shown)
+    return number
+
+
 def _refuse(argument: str, where: str, found: str) -> NoReturn:
     raise DivulgeError.of(argument, "have finite entries that are at least 0", where, found)
 

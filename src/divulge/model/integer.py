@@ -11,7 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
-from divulge.model.entries import frozen
+from divulge.model.entries import frozen, whole_number
 from divulge.model.labels import Labels
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, size_text
@@ -90,8 +90,7 @@ class IntegerChannel(Tabled, Record):
         if isinstance(channel, IntegerChannel):
             return channel
         channel = as_channel(channel)
-        if not 1 <= bits <= MOST_BITS:
-            raise DivulgeError.of("bits", f"be a whole number from 1 to {MOST_BITS}", "it", str(bits))
+        bits = whole_number(bits, "bits", 1, MOST_BITS)
         if channel.integers is not None and not (1 << bits) % channel.integers[1]:
             whole, total = channel.integers
             return cls(frozen(whole.astype(np.int64) * ((1 << bits) // total)), bits, channel.secrets, channel.outcomes)

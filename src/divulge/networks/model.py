@@ -12,6 +12,7 @@ from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
+from divulge.model.entries import whole_number
 from divulge.model.labels import Labels, alignment, is_default, position
 from divulge.model.prior import Prior
 from divulge.networks.cones import whole
@@ -273,13 +274,12 @@ def _length(transition: Any, release: Any, steps: Any) -> int:
             steps = len(transition) + 1
         else:
             raise DivulgeError.of("steps", "be given for one transition and one release", "it", "missing")
-    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or not steps >= 1:
-        raise DivulgeError.of("steps", "be a whole number of at least 1", "it", repr(steps)[:40])
+    steps = whole_number(steps, "steps")
     if steps > MOST_STEPS:
         raise DivulgeError.of(
             "steps", f"be at most {MOST_STEPS:,}", "it", "more", "`calibrate` and `temporal_limit` hold for any number."
         )
-    return int(steps)
+    return steps
 
 
 def _is_releases(release: Any) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from divulge.errors import DivulgeError
+from divulge.model.entries import whole_number
 
 Memory = Hashable
 
@@ -237,9 +238,7 @@ def count_at_least(state: Hashable, count: int) -> Secret:
     >>> count_at_least("ill", 2).of(enumerate(["ill", "well", "ill"]))
     True
     """
-    given: Any = count
-    if not (isinstance(given, int) and not isinstance(given, bool) and given >= 1):
-        raise DivulgeError.of("count", "be a whole number of at least 1", "it", repr(given)[:40])
+    count = whole_number(count, "count")
     return Secret(
         f"{state} at {count} steps or more",
         0,

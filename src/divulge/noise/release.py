@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
+from divulge.model.entries import whole_number
 from divulge.model.prior import Prior
 from divulge.noise.answers import outcomes
 from divulge.noise.answers.ranges import values
@@ -36,9 +37,7 @@ class NoisyRelease:
         others: SecretLike | None = None,
         **parameters: float,
     ) -> None:
-        many: Any = records
-        if isinstance(many, bool) or not isinstance(many, (int, np.integer)) or not many >= 1:
-            raise DivulgeError.of("records", "be a whole number of at least 1", "it", repr(records))
+        records = whole_number(records, "records")
         self.noise: Noise = as_noise(noise, **parameters)
         if clip is not None and np.shape(clip) != (2,):
             raise DivulgeError.of("clip", "be a pair (low, high)", "it", repr(clip))

@@ -14,6 +14,7 @@ from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable, legend
 from divulge.late import late
 from divulge.model.accepted import Claim, LabelsLike
+from divulge.model.entries import whole_number
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, raised
@@ -217,7 +218,7 @@ def choose(values: LabelsLike, guarantee: Claim | str, n: int = 1, bits: float |
     """
     promised = late("divulge.guarantees.catalog:as_guarantee")(guarantee)
     limits = late("divulge.designing.polytope.limits:limits_of")((promised,))
-    n = _number(n)
+    n = whole_number(n, "n")
     if bits is not None and not bits > 0:  # nor NaN
         raise DivulgeError.of("bits", "be above 0", "it", f"{bits:g}")
     labels = families.values_of(values)
@@ -265,12 +266,6 @@ def _maker_of_text(name: str, lengths: Any) -> Callable[[float, Any], Protocol]:
         return lambda e, p: families.local_hashing(None, e, p and p.sets.q.denominator)
     whole = families.lengths_of(families.USUAL_LENGTH if lengths is None else lengths)
     return lambda e, p: families.prefix_extension(e, whole, p and p.sets.q.denominator)
-
-
-def _number(n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise DivulgeError.of("n", "be a number of reports of at least 1", "it", repr(n))
-    return int(n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.model.accepted import LabelsLike
-from divulge.model.entries import scalar
+from divulge.model.entries import scalar, whole_number
 from divulge.model.labels import Labels, alphabet
 from divulge.model.prior import Prior
 from divulge.protocols.protocol import Protocol
@@ -148,7 +148,7 @@ def subset_selection(values: LabelsLike, epsilon: float, size: int | None = None
     """
     labels, level = values_of(values), level_of(epsilon)
     usual = min(max(1, round(len(labels) / (math.exp(level) + 1))), len(labels) - 1)
-    chosen = _whole(usual if size is None else size, "size", 1, len(labels) - 1)
+    chosen = whole_number(usual if size is None else size, "size", 1, len(labels) - 1)
     return _made("subset-selection", labels, level, Subsets(len(labels), chosen))
 
 
@@ -288,7 +288,7 @@ def lengths_of(lengths: Any) -> tuple[int, ...]:
 
 def _buckets(level: float, buckets: int | None) -> int:
     usual = min(round(math.exp(level)) + 1, MOST_VALUES)
-    return _whole(usual if buckets is None else buckets, "buckets", 2, MOST_VALUES)
+    return whole_number(usual if buckets is None else buckets, "buckets", 2, MOST_VALUES)
 
 
 def hadamard(values: LabelsLike, epsilon: float) -> Protocol:
@@ -354,10 +354,10 @@ def projective(values: LabelsLike, epsilon: float, field: int | None = None, dim
     if field is None:
         s, t = _best_space(len(labels), level, dimension)
     else:
-        s = _whole(field, "field", 2, MOST_VALUES)
+        s = whole_number(field, "field", 2, MOST_VALUES)
         if not _prime(s):
             raise DivulgeError.of("field", "be a prime", "it", str(s))
-        t = 2 if dimension is None else _whole(dimension, "dimension", 2, 64)
+        t = 2 if dimension is None else whole_number(dimension, "dimension", 2, 64)
         while dimension is None and points(s, t) < len(labels):
             t += 1
     if points(s, t) < len(labels):
@@ -371,7 +371,7 @@ def _best_space(size: int, level: float, dimension: int | None) -> tuple[int, in
     """Return (s, t) of least variance at frequency 0 among spaces of at most ROOM times the points that are needed."""
     aim = min(math.exp(level) + 1, 2.0 * MOST_VALUES)
     candidates: set[tuple[int, int]] = set()
-    for t in range(2, 33) if dimension is None else [_whole(dimension, "dimension", 2, 64)]:
+    for t in range(2, 33) if dimension is None else [whole_number(dimension, "dimension", 2, 64)]:
         from_root = range(max(2, int(size ** (1 / (t - 1))) - 3), 2 * MOST_VALUES)
         fewest = next(s for s in from_root if _prime(s) and points(s, t) >= size)
         if points(fewest, t) <= ROOM * size or not candidates:
@@ -387,13 +387,6 @@ def _best_space(size: int, level: float, dimension: int | None) -> tuple[int, in
         return round(protocol.variance(0), 12), points(s, t)
 
     return min(candidates, key=cost)
-
-
-def _whole(value: Any, argument: str, least: int, most: int) -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not (whole and least <= value <= most):
-        raise DivulgeError.of(argument, f"be a whole number from {least} to {most:,}", "it", repr(value))
-    return int(value)
 
 
 def _prime(number: int) -> bool:

@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from divulge.errors import DivulgeError
+from divulge.model.entries import whole_number
 from divulge.publishing.counting.groups import Categories
 from divulge.publishing.statistics import Count, Cut, Numbers, People, Proportion, Quantiles, Statistic, Sum, Variance
+from divulge.releasing.request import MOST_ROWS
 
 Kind = Literal["rows", "people", "values", "squares", "ranks", "cut", "bins"]
 
@@ -37,14 +39,10 @@ class Unit:
     def __post_init__(self) -> None:
         if self.neighbors not in ("replaced", "added"):
             raise DivulgeError.of("neighbors", 'be "replaced" or "added"', "it", repr(self.neighbors)[:60])
-        given: Any = self.at_most
-        whole = isinstance(given, int) and not isinstance(given, bool)
-        if not whole or not 1 <= self.at_most <= 1_000_000:
-            raise DivulgeError.of("rows_per_person", "be a whole number of rows of a person, at least 1", "it",
-                                  repr(self.at_most)[:60])  # fmt: skip
-        for name, value in (("groups_per_person", self.groups), ("rows_per_group", self.per_group)):
-            if value is not None and not 1 <= value <= 1_000_000:
-                raise DivulgeError.of(name, "be a whole number, at least 1", "it", str(value)[:60])
+        limits = {"at_most": "rows_per_person", "groups": "groups_per_person", "per_group": "rows_per_group"}
+        for field, name in limits.items():
+            if field == "at_most" or getattr(self, field) is not None:
+                object.__setattr__(self, field, whole_number(getattr(self, field), name, 1, MOST_ROWS))
         several = self.at_most != 1 or self.groups is not None or self.per_group is not None
         if self.person is None and several:
             raise DivulgeError.of("rows_per_person", "come with the column that names the person", "person", "absent")

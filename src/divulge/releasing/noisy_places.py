@@ -1,13 +1,14 @@
 """Places with planar geometric noise: snapped to a grid, drawn exactly, clamped to a box, given as coordinates."""
 
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
 from divulge.model.arraylike import Number
+from divulge.model.entries import whole_number
 from divulge.model.metrics.geography import Box
 from divulge.model.metrics.quantities import per_unit
 from divulge.releasing.drawing.placed import PlacePart
@@ -73,10 +74,7 @@ def noisy_places(
     (True, (3,))
     """
     region, step, rate = Box.of(box), side(grid, "km", True), _rate(epsilon)
-    rows = cast(Any, rows_per_person)
-    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
-        kind = f"be a whole number from 1 to {MOST_ROWS:,}"
-        raise DivulgeError.of("rows_per_person", kind, "it", repr(rows)[:60])
+    rows = whole_number(rows_per_person, "rows_per_person", 1, MOST_ROWS)
     sides = (region.south, region.west, region.north, region.east)
     noise = MetricNoise.of(("lat", "lon"), rate / rows, "km", step, sides)
     require_sizes(noise.a, noise.size)

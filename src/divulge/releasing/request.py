@@ -20,6 +20,7 @@ from divulge.files.tables.source import Source, TableLike
 from divulge.files.tables.tidying import GroupsLike, columns_of, group_texts, rules_of
 from divulge.guarantees.guarantee import GuaranteeLike
 from divulge.late import late
+from divulge.model.entries import whole_number
 from divulge.model.record import Record
 from divulge.model.shown import printable_json
 from divulge.releasing.engine import Progress
@@ -221,11 +222,8 @@ class Request(Recording, Writing, Reading, Protecting):
         person, most = cast(Any, self.person), cast(Any, self.rows_per_person)
         if person is not None and not (isinstance(person, str) and person):
             raise DivulgeError.of("person", "be the name of a column", "it", repr(person)[:60])
-        whole = isinstance(most, int) and not isinstance(most, bool)
-        if most is not None and not (whole and 1 <= most <= MOST_ROWS):
-            raise DivulgeError.of(
-                "rows_per_person", f"be a whole number from 1 to {MOST_ROWS:,}", "it", repr(most)[:60]
-            )
+        if most is not None:
+            object.__setattr__(self, "rows_per_person", whole_number(most, "rows_per_person", 1, MOST_ROWS))
         if self.one_answer and person is None:
             raise DivulgeError.of("one_answer", "come with the column that says who (person=, --person)", "it", "alone")
         if self.one_answer and most is not None:

@@ -9,7 +9,7 @@ from divulge.errors import DivulgeError
 from divulge.files.hierarchies import Hierarchy, as_hierarchy
 from divulge.files.tables.source import Source, TableLike, is_plain
 from divulge.files.tables.table import open_table
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share
 from divulge.model.labels import text_of
 from divulge.releasing.estimating.contingency import Contingency
 from divulge.releasing.estimating.counting import EngineName, by_spark, contingency
@@ -72,9 +72,7 @@ def assess(
     >>> found.k, found.groups, round(found.pml, 4)
     (53, 182, 0.7866)
     """
-    confidence = scalar(confidence, "confidence")
-    if not 0 < confidence < 1:
-        raise DivulgeError.of("confidence", "be in (0, 1)", "it", f"{confidence:g}")
+    confidence = open_share(confidence, "confidence")
     secrets = () if secret is None else columns_of(secret, "secret")
     columns, left_out = _known(table, known, secrets, engine)
     found = contingency(table, [*columns, *secrets], engine=engine)

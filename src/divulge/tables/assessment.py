@@ -16,6 +16,7 @@ from divulge.measures.robust import ConvexHull
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
+from divulge.model.entries import whole_number
 from divulge.model.joint import Joint
 from divulge.model.labels import alignment
 from divulge.model.record import Record
@@ -186,8 +187,7 @@ class Assessment(Tabled, Record):
         >>> found.certainty_beside(0), found.certainty_beside(1), found.certainty_beside(2)
         (Fraction(1, 2), Fraction(2, 3), Fraction(1, 1))
         """
-        if type(others) is not int or others < 0:
-            raise DivulgeError.of("others", "be a whole number, at least 0", "it", str(others)[:40])
+        others = whole_number(others, "others", 0)
         return models.certainty_beside(self._sensitive, min(others, self.rows)).value
 
     @cached_property
@@ -211,8 +211,7 @@ class Assessment(Tabled, Record):
         >>> dv.assess(people, known=["age"], secret="ill").recursive_c(2)
         Fraction(1, 1)
         """
-        if type(l) is not int or l < 1:
-            raise DivulgeError.of("l", "be a whole number, at least 1", "it", str(l)[:40])
+        l = whole_number(l, "l")
         return models.recursive_c(self._sensitive, min(l, self.rows + 1)).value
 
     @property

@@ -34,7 +34,7 @@ from divulge.dp.loss.promised import dominating
 from divulge.dp.subjects import ReleaseLike, SubjectLike, counted
 from divulge.dp.variants.tradeoff import TradeOff, mu_at, mu_bounds, trade_off
 from divulge.errors import DivulgeError
-from divulge.model.entries import scalar
+from divulge.model.entries import scalar, whole_number
 from divulge.model.shown import Shown
 from divulge.roots import crossing
 from divulge.ties import first_largest
@@ -332,10 +332,8 @@ class Composition(Shown):
         >>> dv.compose(dv.dp.LaplaceMechanism(1.0)).times(10).pure_epsilon
         10.0
         """
-        whole = scalar(count, "count")
-        if not (1 <= whole < math.inf and whole == int(whole)):
-            raise DivulgeError.of("count", "be a whole number of at least 1", "it", str(count))
-        return compose(*((subject, int(whole) * each) for subject, each in self.releases), tolerance=self.tolerance)
+        count = whole_number(count, "count")
+        return compose(*((subject, count * each) for subject, each in self.releases), tolerance=self.tolerance)
 
     def group(self, size: int) -> "Composition":
         """Return what the releases add up to for groups of `size` records, all of which may change together.
@@ -348,10 +346,8 @@ class Composition(Shown):
         >>> dv.compose(dv.dp.LaplaceMechanism(1.0)).group(3).pure_epsilon
         3.0
         """
-        whole = scalar(size, "size")
-        if not (1 <= whole < math.inf and whole == int(whole)):
-            raise DivulgeError.of("size", "be a whole number of at least 1", "it", str(size))
-        scaled = [(for_group(subject, int(whole)), count) for subject, count in self.releases]
+        size = whole_number(size, "size")
+        scaled = [(for_group(subject, size), count) for subject, count in self.releases]
         return compose(*scaled, tolerance=self.tolerance)
 
     def trade_off(self) -> TradeOff:

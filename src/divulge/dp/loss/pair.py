@@ -17,9 +17,9 @@ from divulge.dp.knowledge import Known
 from divulge.dp.loss.divergences import divergence_named
 from divulge.dp.loss.numbers import each, like, numbers, order, probabilities
 from divulge.dp.loss.quadrature import LossFunction
-from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import exp_term
 from divulge.model.arraylike import Number
+from divulge.model.entries import whole_number
 from divulge.roots import least
 
 if TYPE_CHECKING:
@@ -290,8 +290,7 @@ class PrivacyLoss(ABC):
         >>> round(PrivacyLoss.between(["3/4", "1/4"], ["1/4", "3/4"]).moment(2), 9)  # log(3)^2
         1.206948961
         """
-        if not (order >= 0 and order == int(order)):
-            raise DivulgeError.of("order", "be a whole number of at least 0", "it", str(order))
+        order = whole_number(order, "order", 0)
         if self.infinite > 0 and order > 0:
             return math.inf
         return self.mean() if order == 1 else self.expect(lambda t: t**order)

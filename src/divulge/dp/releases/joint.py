@@ -23,7 +23,7 @@ from divulge.model.accepted import ChannelLike, PriorLike
 from divulge.model.arraylike import Seed
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share, whole_number
 from divulge.model.prior import Prior
 from divulge.model.record import Record
 from divulge.model.shown import Shown, percent, promised, reached
@@ -396,13 +396,9 @@ def sampled_leakage(
     """
     if leakage not in LEAKAGES:
         raise DivulgeError.unknown("leakage", leakage, LEAKAGES)
-    if not (samples >= 2 and samples == int(samples)):
-        raise DivulgeError.of("samples", "be a whole number of at least 2", "it", str(samples))
-    confidence = scalar(confidence, "confidence")
-    if not 0 < confidence < 1:
-        raise DivulgeError.of("confidence", "be in (0, 1)", "it", str(confidence))
+    samples, confidence = whole_number(samples, "samples", 2), open_share(confidence, "confidence")
     given, rng = releases_of(prior, releases), np.random.default_rng(rng)
-    often = rng.multinomial(int(samples), given.prior / given.prior.sum())
+    often = rng.multinomial(samples, given.prior / given.prior.sum())
     truth = np.repeat(np.arange(len(often)), often)
     likelihoods = np.zeros((len(truth), len(given.prior)))
     for matrix, count in given.channels:

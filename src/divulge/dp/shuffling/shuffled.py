@@ -15,11 +15,11 @@ from divulge.dp.mechanisms import Mechanism, RandomizedResponse
 from divulge.dp.shuffling.hiding import Hiding, is_number
 from divulge.dp.shuffling.law import ShuffledLaw, window
 from divulge.dp.subjects import as_subject
-from divulge.errors import DivulgeError
 from divulge.exact import as_floats
 from divulge.model.accepted import ChannelLike
 from divulge.model.arraylike import Number
 from divulge.model.channel import Channel
+from divulge.model.entries import whole_number
 
 _MOST_PEOPLE = 10**10
 """People who are counted; a window of so many has some million numbers."""
@@ -57,12 +57,7 @@ class Shuffled(Mechanism):
     n: int
 
     def __post_init__(self) -> None:
-        given: Any = self.n
-        number = isinstance(given, (int, float, np.integer)) and not isinstance(given, bool)
-        if not (number and 1 <= given <= _MOST_PEOPLE and given == int(given)):
-            raise DivulgeError.of(
-                "n", f"be a whole number of people from 1 to {_MOST_PEOPLE:g}", "it", repr(given)[:60]
-            )
+        whole_number(self.n, "n", 1, _MOST_PEOPLE)
         Hiding.of(self.local)
 
     def losses(self) -> tuple[PrivacyLoss, ...]:

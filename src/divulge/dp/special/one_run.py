@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.entries import open_share, scalar
 from divulge.roots import grown, turn
 
 _LARGEST = 512.0
@@ -79,9 +80,9 @@ def one_run(guesses: int, right: int, trials: int | None = None, delta: float = 
     """
     r, v, m = counts_of(guesses, right, trials)
     risk = risk_of(confidence)
-    if not 0 <= share(delta, "delta") < 1:
+    if not 0 <= (delta := scalar(delta, "delta")) < 1:
         raise DivulgeError.of("delta", "be in [0, 1)", "it", str(delta))
-    return greatest_refuted(_one_run_refutes(r, v, m, float(delta), risk))
+    return greatest_refuted(_one_run_refutes(r, v, m, delta, risk))
 
 
 def _one_run_refutes(guesses: int, right: int, trials: int, delta: float, risk: float) -> Callable[[float], bool]:
@@ -221,8 +222,7 @@ def anytime(right: ArrayLike, confidence: float = 0.95, base_rate: float = 0.5) 
     """
     given = truth_values(right, "right")
     risk = risk_of(confidence)
-    if not 0 < share(base_rate, "base_rate") < 1:
-        raise DivulgeError.of("base_rate", "be between 0 and 1", "it", str(base_rate))
+    base_rate = open_share(base_rate, "base_rate")
     hits = np.cumsum(given)
     misses = np.arange(1, len(given) + 1) - hits
     prior = math.log(base_rate) - math.log1p(-base_rate)
@@ -319,18 +319,4 @@ def risk_of(confidence: Any) -> float:
     >>> risk_of(0.75)
     0.25
     """
-    if not 0 < share(confidence, "confidence") < 1:
-        raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
-    return 1 - float(confidence)
-
-
-def share(value: Any, name: str) -> float:
-    """Return a number as a float; NaN for what is none, which is in no range.
-
-    >>> share(0.5, "delta")
-    0.5
-    """
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise DivulgeError.of(name, "be a number", "it", f"a {type(value).__name__}") from None
+    return 1 - open_share(confidence, "confidence")

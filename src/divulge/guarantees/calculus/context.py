@@ -11,6 +11,7 @@ from typing import Any
 from divulge.errors import DivulgeError, number_of
 from divulge.model.convert import as_prior
 from divulge.model.entries import parse as parse_number
+from divulge.model.entries import whole_number
 from divulge.model.prior import Prior
 
 ULP = Fraction(1, 2**53)
@@ -54,7 +55,7 @@ class Context:
                 raise DivulgeError.of("p_min", "be absent when the whole prior is given", "it", "given as well")
             return cls._of_prior(as_prior(prior))
         least = None if p_min is None else _probability(p_min)
-        size = None if n is None else _size(n)
+        size = None if n is None else whole_number(n, "n")
         if size == 1:
             least = Fraction(1) if least is None else least
         if uniform:
@@ -147,9 +148,3 @@ def _probability(value: Any) -> Fraction:
         hint = "it is the probability of the least likely secret, which two or more share at most 1/2 of."
         raise DivulgeError.of("p_min", "be in (0, 1/2], or 1 for a single secret", "it", str(value), hint)
     return number
-
-
-def _size(value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not value.__index__() >= 1:
-        raise DivulgeError.of("n", "be a whole number of secrets, at least 1", "it", str(value))
-    return value.__index__()

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from divulge.errors import DivulgeError
 from divulge.measures.numeric.columns import TINY, FirstStep, row_logs
 from divulge.measures.numeric.radius import Rows, allowance, of_order_one, of_the_farthest
 from divulge.measures.numeric.simplex import Local, Maximum, checked_tolerance, maximize
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel, is_sparse
 from divulge.model.convert import as_channel
+from divulge.model.entries import whole_number
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled
 from divulge.panels import in_parts, panels, weighted_sum
@@ -130,9 +130,8 @@ def capacity(
     (1.0, 1.0)
     """
     channel, tolerance = as_channel(channel), checked_tolerance(tolerance)
-    if steps is not None and (type(steps) is not int or steps < 1):
-        raise DivulgeError.of("steps", "be a whole number that is at least 1", "it", repr(steps))
-    return capacity_from(channel, row_logs(channel), unit, tolerance, steps)
+    most = None if steps is None else whole_number(steps, "steps")
+    return capacity_from(channel, row_logs(channel), unit, tolerance, most)
 
 
 def capacity_from(

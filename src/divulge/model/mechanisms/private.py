@@ -14,6 +14,7 @@ from divulge.model.accepted import PriorLike
 from divulge.model.arraylike import Matrix, Number
 from divulge.model.channel import Channel
 from divulge.model.convert import as_prior
+from divulge.model.entries import whole_number
 from divulge.model.mechanisms.arguments import Secrets, filled, inside, inverse_ratio, letters_of, positive
 from divulge.model.mechanisms.planar import exponential_weights_of
 from divulge.model.metrics.metric import Metric
@@ -241,9 +242,7 @@ def subset_selection(
     """
     letters, a = letters_of(secrets), inverse_ratio(epsilon, ratio)
     n = len(letters)
-    size = max(1, round(n * float(a / (1 + a)))) if size is None else size
-    if not 1 <= size <= n:
-        raise DivulgeError.of("size", f"be a whole number from 1 to {n}", "it", str(size))
+    size = max(1, round(n * float(a / (1 + a)))) if size is None else whole_number(size, "size", 1, n)
     if not math.comb(n, size) <= _MOST_SUBSETS:
         raise DivulgeError.of("size", f"give at most {_MOST_SUBSETS} subsets", "their number", str(math.comb(n, size)))
     subsets = list(combinations(range(n), size))

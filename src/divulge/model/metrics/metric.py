@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from divulge import exact
 from divulge.errors import DivulgeError, number_of
 from divulge.model.arraylike import HasArray, Matrix, Number
-from divulge.model.entries import entries
+from divulge.model.entries import entries, whole_number
 from divulge.model.labels import Labels, alignment, alphabet, labels_at, position
 from divulge.model.metrics.checks import refuse_no_metric
 from divulge.model.metrics.circles import radius
@@ -111,7 +111,7 @@ class Metric(Record):
         >>> Metric.grid(3, 3, step="500m").distance(0, 4) ** 2  # from corner to center, in km
         0.5...
         """
-        across, up = _whole(width, "width"), _whole(height, "height")
+        across, up = whole_number(width, "width"), whole_number(height, "height")
         size, unit = _step(step, unit)
         _refuse_many(across * up)
         x, y = (axis.ravel() for axis in np.meshgrid(np.arange(across), np.arange(up)))
@@ -148,7 +148,7 @@ class Metric(Record):
         """
         size, unit = _step(step, unit)
         counted = hasattr(values, "__index__") and not isinstance(values, bool) and not np.ndim(values)
-        labels: Any = range(_whole(values, "values")) if counted else _listed(values, "values")
+        labels: Any = range(whole_number(values, "values")) if counted else _listed(values, "values")
         _refuse_many(len(labels))
         at = [_exactly(value, "values", labels[i]) for i, value in enumerate(labels)]
         if len(set(at)) != len(at):
@@ -514,12 +514,6 @@ def _exactly(value: Any, argument: str, where: Any) -> Fraction:
         return Fraction(value)
     except (TypeError, ValueError, OverflowError):
         raise DivulgeError.of(argument, "hold finite numbers", f"that of {where}", repr(value)) from None
-
-
-def _whole(value: Any, argument: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not value.__index__() >= 1:
-        raise DivulgeError.of(argument, "be a whole number, at least 1", "it", str(value))
-    return value.__index__()
 
 
 def _step(step: Any, unit: str) -> tuple[Fraction, str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.model.entries import whole_number
 from divulge.releasing.drawing.coding import dictionary_of
 from divulge.releasing.drawing.placed import PlacePart
 from divulge.releasing.estimating.estimate import Frequencies, doubts
@@ -29,8 +30,7 @@ def densities(
     released: Any, receipt: Receipt, noise: MetricNoise, top: Any = None, engine: Any = "local"
 ) -> Frequencies:
     """Return the estimated share of each cell, biased and without intervals, for the middles of cells."""
-    if top is not None and not (isinstance(top, int) and not isinstance(top, bool) and top >= 1):
-        raise DivulgeError.of("top", "be a whole number of at least 1", "it", repr(top))
+    top = None if top is None else whole_number(top, "top")
     counts = _counts(released, receipt, noise, engine)
     across, up = noise.size if noise.box else (*noise.size, 1)
     shares = unblurred(counts.reshape(up, across).astype(float), float(noise.a)).ravel()

@@ -20,7 +20,7 @@ from divulge.measures.numeric.inverses import inverse_of
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
 from divulge.model.convert import as_channel
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share
 from divulge.model.record import Record
 from divulge.model.shown import Table, Tabled, lowered, percent, raised
 from divulge.releasing.drawing.coding import finder
@@ -264,9 +264,7 @@ def estimate_frequencies(
     >>> estimate_frequencies(table, coin, column="ill").frequency.round(6).tolist()
     [0.3, 0.7]
     """
-    confidence = scalar(confidence, "confidence")
-    if not 0 < confidence < 1:
-        raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+    confidence = open_share(confidence, "confidence")
     if hasattr(released, "support"):  # reports of a protocol
         reports: Any = released
         if reports.protocol != mechanism:

@@ -12,6 +12,7 @@ from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source, TableLike
 from divulge.files.tables.table import open_table
 from divulge.guarantees.guarantee import GuaranteeLike
+from divulge.model.entries import whole_number
 from divulge.model.prior import Prior
 from divulge.releasing.records.adaptive import charged
 from divulge.releasing.records.budgets import (
@@ -173,9 +174,7 @@ class Ledger:
         3.295836866
         """
         DivulgeError.unless(person, str, "person", "be the name of a column")
-        given: Any = most
-        if not (isinstance(given, int) and not isinstance(given, bool) and given >= 1):
-            raise DivulgeError.of("most", "be a whole number that is at least 1", "it", repr(most)[:60])
+        most = whole_number(most, "most")
         database = self._database
         self.require_writable()
 

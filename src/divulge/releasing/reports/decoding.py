@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import DivulgeError, LabelError
-from divulge.model.entries import scalar
+from divulge.model.entries import open_share, whole_number
 from divulge.model.labels import Labels, alphabet, is_default, key_of, labels_at
 from divulge.protocols.protocol import Protocol
 from divulge.protocols.sets import geometry
@@ -85,7 +85,7 @@ class Decoder:
     def frequencies(self, top: Any = None, confidence: float = 0.95, simultaneous: bool = True,
                     families: int = 1, squares: int | None = None, **more: Any) -> Frequencies:  # fmt: skip
         """Return how frequent the values were among the senders; see `Reports.frequencies`."""
-        level = checked(confidence, top, self.reports)
+        level, top = checked(confidence, top, self.reports)
         counts, n, names = self.support(), self.reports, self.names
         risk = (1 - level) / (len(names) * families if simultaneous else 1)
         if top is not None:
@@ -97,16 +97,11 @@ class Decoder:
         )
 
 
-def checked(confidence: Any, top: Any, reports: int) -> float:
-    """Return the confidence; refuse one that is none, a `top` that is none, and no reports."""
-    level = scalar(confidence, "confidence")
-    if not 0 < level < 1:
-        raise DivulgeError.of("confidence", "be between 0 and 1", "it", str(confidence))
+def checked(confidence: Any, top: Any, reports: int) -> tuple[float, int | None]:
+    """Return the confidence and how many values are told; refuse what is none, and no reports."""
     if not reports:
         raise DivulgeError.of("reports", "have at least one", "they", "none")
-    if top is not None and not (isinstance(top, int) and not isinstance(top, bool) and top >= 1):
-        raise DivulgeError.of("top", "be a whole number of at least 1", "it", repr(top))
-    return level
+    return open_share(confidence, "confidence"), None if top is None else whole_number(top, "top")
 
 
 def condition(protocol: Protocol) -> float:

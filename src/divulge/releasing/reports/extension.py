@@ -101,7 +101,7 @@ class PrefixDecoder:
     def frequencies(self, top: Any = None, confidence: float = 0.95, simultaneous: bool = True,
                     families: int = 1, squares: int | None = None, **more: Any) -> Frequencies:  # fmt: skip
         """Return how frequent the values that are asked for were, or the texts that are found; see `Reports`."""
-        level = decoding.checked(confidence, top, self.reports)
+        level, top = decoding.checked(confidence, top, self.reports)
         if squares is not None:
             raise DivulgeError.of("released", "have one row a person, for prefixes", "it", "of people with several")
         risk = (1 - level) / families

@@ -184,7 +184,7 @@ class Together:
         self, top: Any, confidence: float, simultaneous: bool, families: int, squares: int | None, **more: Any
     ) -> Frequencies:
         """Return the shares of all combinations, or of the most frequent ones, with intervals that hold."""
-        level = checked(confidence, top, self.rows)
+        level, top = checked(confidence, top, self.rows)
         names = [side.names for side in self.sides]
         shape = [len(several) for several in names]
         size = math.prod(shape)
