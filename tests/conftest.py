@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import readers
 from support import THOROUGH, some
 
 import divulge as dv
+from divulge import children
 
 SOURCE_FOLDER = str(Path(dv.__file__).parents[1])
 
@@ -62,6 +64,21 @@ def _thin_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     if left:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
         items[:] = [item for item in items if item.nodeid not in left]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _copied_readers() -> Iterator[None]:
+    """Foreign files are read by copies of a server."""
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux":
+            patch.setattr(children, "run", readers.run)
+        yield
+
+
+@pytest.fixture
+def started_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Foreign files are read by processes that are started, as outside the tests."""
+    monkeypatch.setattr(children, "run", readers.STARTED)
 
 
 @pytest.fixture(scope="session")

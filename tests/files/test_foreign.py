@@ -147,6 +147,7 @@ def test_a_number_of_sas_that_lies_invents_no_rows(place: int, number: int, tmp_
     assert found == 5 or "damaged" in str(found), found
 
 
+@pytest.mark.usefixtures("started_readers")
 def test_what_asks_for_all_memory_gets_two_gibibytes(tmp_path: Path) -> None:
     """A text of 255 letters where the file has one, after which labels begin elsewhere; two billion columns."""
     assert str(opened("sav", put(made("sav"), 180, "<i", 255), tmp_path)).startswith("t.sav: cannot be read: it is dam")
@@ -169,6 +170,7 @@ def test_what_is_packed_is_measured(tmp_path: Path) -> None:
         assert said.startswith("t.zsav: it must have at most 100,000 cells; it has 300,000. Hint: --limit cells=N")
 
 
+@pytest.mark.usefixtures("started_readers")
 def test_a_reader_that_ends_takes_nothing_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a fault of a library in C: no message of it, and another signal than any of ours."""
     faulty = tmp_path / "pyreadstat.py"
