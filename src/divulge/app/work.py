@@ -20,7 +20,7 @@ from divulge.files.hierarchies import MOST_LEVELS, suggested
 from divulge.files.opening import replacing
 from divulge.files.tables.glance import glance
 from divulge.files.tables.tidying import spellings
-from divulge.files.tables.values import values_of
+from divulge.files.tables.values import type_of_values, values_of
 from divulge.model.shown import at_least, at_most, named
 from divulge.protocols.choice import fitted
 from divulge.protocols.information import most_information
@@ -140,7 +140,7 @@ def _is_number(value: Any) -> bool:
 
 def _kind(kind: Any) -> str:
     types = require("pyarrow.types", "tables")
-    kind = kind.value_type if types.is_dictionary(kind) else kind
+    kind = type_of_values(kind)
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "numbers"
     return "dates" if types.is_temporal(kind) else "yes or no" if types.is_boolean(kind) else "text"

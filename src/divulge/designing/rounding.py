@@ -47,12 +47,7 @@ class Checker:
         whole = [int(v * common) for v in values]
         divisor = math.gcd(*whole)
         slack = Fraction(len(whole) + 8, 2**51) if prior.dtype != object else Fraction(0)
-        tight = Limits(
-            min(Fraction(limits.low) * (1 + slack), Fraction(1)),
-            *(v if v == math.inf else max(Fraction(v) * (1 - slack), Fraction(1))
-              for v in (limits.high, limits.ratio, limits.capacity)),
-        )  # fmt: skip
-        return cls(np.array([c // divisor for c in whole], dtype=object), tight)
+        return cls(np.array([c // divisor for c in whole], dtype=object), limits.exactly_within(slack))
 
     @cached_property
     def limbs(self) -> list[np.ndarray]:

@@ -99,12 +99,7 @@ def parse(text: str, metric: Metric | None = None) -> Guarantee:
     'alip=0.3:0.5'
     """
     DivulgeError.unless(text, str, "guarantee", "be text such as pml=0.5")
-    name, equals, rest = text.partition("=")
-    if not equals and not name.strip()[:1].isalpha():
-        raise DivulgeError.of(
-            "guarantee", "be a kind and its number, such as ldp=1", "it", repr(text),
-            "ldp=1 lets the odds of anything about a person change by e, 2.72 times, at most.",
-        )  # fmt: skip
+    name, equals, rest = _parts(text)
     before, colon, _ = text.partition(":")
     if not equals and colon and before.strip().lower().replace("_", "-") in KINDS:
         written = text.replace(":", "=", 1)
@@ -199,12 +194,7 @@ def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:
     >>> parse_query("adp=1:?")[1]  # delta at a chosen epsilon
     {'epsilon': '1'}
     """
-    name, equals, rest = text.partition("=")
-    if not equals and not name.strip()[:1].isalpha():
-        raise DivulgeError.of(
-            "guarantee", "be a kind and its number, such as ldp=1", "it", repr(text),
-            "ldp=1 lets the odds of anything about a person change by e, 2.72 times, at most.",
-        )  # fmt: skip
+    name, equals, rest = _parts(text)
     kind = kind_named(name)
     if not equals:
         return kind, {}
@@ -218,3 +208,14 @@ def parse_query(text: str) -> tuple[type[Guarantee], dict[str, str]]:
         written = " or ".join(f"{kind.kind}={':'.join(way)}" for way in ways)
         raise DivulgeError.of("to", f"be written {written}", "it", repr(text))
     return kind, {name: value for name, value in zip(form, values, strict=True) if name not in unknown}
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """Return what stands before =, it, and what stands behind; refuse a number alone."""
+    name, equals, rest = text.partition("=")
+    if not equals and not name.strip()[:1].isalpha():
+        raise DivulgeError.of(
+            "guarantee", "be a kind and its number, such as ldp=1", "it", repr(text),
+            "ldp=1 lets the odds of anything about a person change by e, 2.72 times, at most.",
+        )  # fmt: skip
+    return name, equals, rest

@@ -8,7 +8,7 @@ from typing import Any
 
 from divulge import exact
 from divulge.errors import DivulgeError
-from divulge.extras import require
+from divulge.files.tables.values import is_text
 from divulge.model.labels import text_of
 from divulge.publishing.accounts import require_room
 from divulge.publishing.counting.bounds import Bounds, drawn_bounds, to_choose
@@ -205,7 +205,7 @@ def _cells(asked: Task, table: Table, name: str, values: Sequence[Hashable]) -> 
 
 def _require_numbers(table: Table, one: Numeric) -> None:
     """Refuse, by its type alone, a column that cannot be summed up, or whose step has to be given."""
-    if table.kind(one.column) == "text" and not _is_text(table, one.column):
+    if table.kind(one.column) == "text" and not is_text(table.source.schema.field(one.column).type):
         raise DivulgeError.of("column", "hold numbers to be summed up", f"{one.column!r}", "of another type")
     if one.step is None and table.declared and table.kind(one.column) == "real":
         raise DivulgeError.of(
@@ -272,10 +272,3 @@ def _unlisted(asked: Task, table: Table) -> Ready:
     told = {"adp": {"epsilon": threshold.epsilon, "delta": threshold.delta}}
     noise = Calibration((Laplace(threshold.scale),), told, math.inf, ())
     return Ready(asked, table, {}, Plan(asked.statistics, (query,), ((0,),)), noise, threshold)
-
-
-def _is_text(table: Table, column: str) -> bool:
-    types = require("pyarrow.types", "tables")
-    found = table.source.schema.field(column).type
-    found = found.value_type if types.is_dictionary(found) else found
-    return types.is_string(found) or types.is_large_string(found) or types.is_string_view(found)

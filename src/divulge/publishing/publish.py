@@ -9,7 +9,6 @@ from typing import Any, Literal
 from divulge.errors import DivulgeError
 from divulge.files.tables.frames import like
 from divulge.files.tables.source import TableLike
-from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.publishing.describing import described
 from divulge.publishing.notes import Note
@@ -25,7 +24,7 @@ from divulge.releasing.output.archive import archived, require_archive
 from divulge.releasing.output.bar import telling
 from divulge.releasing.output.places import PAPERS, Places
 from divulge.releasing.persons import most_of, require_one_row_each
-from divulge.releasing.records.ledger import Expected, Kept, looked_at, recorded
+from divulge.releasing.records.ledger import Expected, looked_at, recorded
 from divulge.releasing.request import Request, asking, run
 from divulge.releasing.session import address_of
 
@@ -196,14 +195,8 @@ class _Prepared:
 
     def entry(self) -> Any:
         """Return the context of its entry in the ledger."""
-        request, table = self.request, self.made.table.source
-        budget = request.budget
-        allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
-        asks = Kept(request.ledger, allowed, request.source_name, request.people, request.person)
-        return recorded(
-            asks, table, self.promised, lambda key: self.made.table.known(key, self.promised.columns),
-            lambda person, other: most_of(table, person, other),
-        )  # fmt: skip
+        table, promised = self.made.table, self.promised
+        return recorded(self.request, table.source, promised, lambda key: table.known(key, promised.columns), most_of)
 
 
 def _prepared(request: Publish, source: Any, progress: Progress | None) -> _Prepared:

@@ -14,6 +14,7 @@ from divulge.errors import DivulgeError, number_of
 from divulge.extras import require
 from divulge.files.tables.buffers import as_numbers
 from divulge.files.tables.source import Source, is_plain
+from divulge.files.tables.values import type_of_values
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP
 from divulge.guarantees.kinds.metric import MetricPrivacy
@@ -118,8 +119,7 @@ def people_in(source: Source, column: str) -> People:
     """Return the rows by person; a row that names nobody is refused."""
     pa = require("pyarrow", "tables")
     source.require_values([column])
-    kind = source.schema.field(column).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = type_of_values(source.schema.field(column).type)
     text = pa.types.is_string(kind) or pa.types.is_string_view(kind)
     parts = [batch.column(0).cast(pa.large_string() if text else kind) for batch in source.batches([column])]
     names = pa.chunked_array(parts, pa.large_string() if text else kind).combine_chunks()

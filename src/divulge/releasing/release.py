@@ -17,7 +17,6 @@ from divulge.files.opening import replacing
 from divulge.files.settings import current
 from divulge.files.tables.source import Source, TableLike, is_plain
 from divulge.files.tables.table import open_table
-from divulge.guarantees.catalog import as_guarantee
 from divulge.late import late
 from divulge.model.labels import text_of
 from divulge.releasing.beside import MOST_ROWS, Counted, beside
@@ -36,7 +35,7 @@ from divulge.releasing.planning.named import followed, resolved
 from divulge.releasing.planning.plan import Faults, Plan, part_of
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
-from divulge.releasing.records.ledger import Expected, Kept, looked_at, recorded
+from divulge.releasing.records.ledger import Expected, looked_at, recorded
 from divulge.releasing.records.levels import total
 from divulge.releasing.records.ran.oracle import FrequencyOracle
 from divulge.releasing.records.receipt import Receipt, now
@@ -278,14 +277,8 @@ class _Prepared:
 
     def entry(self, request: Release) -> Any:
         """Return the context of its entry in the ledger."""
-        budget = request.budget
-        allowed = None if budget is None else as_guarantee(budget, "budget").read_in(request.unit, to_keep=True)
-        asks = Kept(request.ledger, allowed, request.source_name, request.people, request.person)
-        known, table = self.opened.known, self.opened.source
-        return recorded(
-            asks, table, self.made, lambda key: known(key, request.columns),
-            lambda person, other: most_of(table, person, other),
-        )  # fmt: skip
+        known = self.opened.known
+        return recorded(request, self.opened.source, self.made, lambda key: known(key, request.columns), most_of)
 
 
 def expected(request: Release, source: Any, coarsened: Mapping[str, int] | None = None) -> Expected:

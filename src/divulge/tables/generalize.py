@@ -14,7 +14,6 @@ from divulge.files.hierarchies import TOP, Hierarchy, as_hierarchy, suggested
 from divulge.files.tables.buffers import of_texts
 from divulge.files.tables.source import Source, TableLike
 from divulge.files.tables.table import open_table
-from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds.tables import KAnonymity
 from divulge.late import late
@@ -23,7 +22,7 @@ from divulge.releasing.engine import Engine
 from divulge.releasing.estimating.counting import by_spark, contingency
 from divulge.releasing.persons import most_of, named_after_people, people_in
 from divulge.releasing.records.aggregate import Aggregate
-from divulge.releasing.records.ledger import Expected, Kept, looked_at, recorded
+from divulge.releasing.records.ledger import Expected, looked_at, recorded
 from divulge.releasing.release import engine_of
 from divulge.releasing.request import Request, asking, run
 from divulge.tables.assess import assess, counted_apart
@@ -181,13 +180,7 @@ def _entry(request: Generalize, engine: Engine, found: Generalization, output: s
     # a function of the data alone: no bound on the privacy loss of a row
     loss = Aggregate(found.columns, {"ldp": float("inf")}, float("inf"), person=request.person, groups=groups)
     made = _Entry((loss,), found.columns, found.as_they_were, output, found.assessment.rows)
-    budget = None if request.budget is None else as_guarantee(request.budget, "budget")
-    allowed = None if budget is None else budget.read_in(request.unit, to_keep=True)
-    asks = Kept(request.ledger, allowed, request.source_name, request.people, request.person)
-    return recorded(
-        asks, engine.source, made, lambda key: engine.known(key, found.columns),
-        lambda person, other: most_of(engine.source, person, other),
-    )  # fmt: skip
+    return recorded(request, engine.source, made, lambda key: engine.known(key, found.columns), most_of)
 
 
 def _rows_per_person(request: Generalize, given: Any, table: Source) -> int:

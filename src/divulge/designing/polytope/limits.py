@@ -50,6 +50,14 @@ class Limits:
         ratio = self.ratio if low == 0 or self.ratio < high / low else math.inf
         return Limits(low, high, ratio, self.capacity if self.capacity < size else math.inf)
 
+    def exactly_within(self, slack: Fraction) -> "Limits":
+        """Return the limits as fractions, this share tighter: what keeps these, rounded, keeps those."""
+        return Limits(
+            min(Fraction(self.low) * (1 + slack), Fraction(1)),
+            *(v if v == math.inf else max(Fraction(v) * (1 - slack), Fraction(1))
+              for v in (self.high, self.ratio, self.capacity)),
+        )  # fmt: skip
+
     def nearly_kept(self, channel: np.ndarray, p: np.ndarray, room: Any) -> bool:
         """Say whether a float channel keeps the limits within this room, a number or one for each column."""
         q, top, bottom = p @ channel, channel.max(axis=0), channel.min(axis=0)

@@ -69,13 +69,8 @@ class Law:
         ]
         rough = any(values.dtype != object for values in (prior.probabilities, *tables))
         slack = Fraction(len(p) + 16, 2**50) if rough else Fraction(0)
-        tight = Limits(
-            min(Fraction(limits.low) * (1 + slack), Fraction(1)),
-            *(v if v == math.inf else max(Fraction(v) * (1 - slack), Fraction(1))
-              for v in (limits.high, limits.ratio, limits.capacity)),
-        )  # fmt: skip
         kept = tuple(joint[(joint != 0).any(axis=1)] for joint in joints)
-        return cls(exact.as_fractions(p), kept, tight)
+        return cls(exact.as_fractions(p), kept, limits.exactly_within(slack))
 
     @property
     def floats(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from divulge.extras import require
 from divulge.files.hierarchies import PARTS, Hierarchy
 from divulge.files.settings import Settings
 from divulge.files.tables.source import Source
-from divulge.files.tables.values import values_of
+from divulge.files.tables.values import is_text, values_of
 from divulge.model.labels import label_of, text_of
 
 OTHER = "other"
@@ -31,7 +31,7 @@ def tidied(source: Source, settings: Settings) -> Source:
     for column in [*spelled, *groups]:
         source.require_values([column])
     for column in spelled:
-        if _is_text(source.schema.field(column).type):
+        if is_text(source.schema.field(column).type):
             source = _mapped(source, column, _respelled(source, column))
     for column, rule in groups.items():
         source = _mapped(source, column, rule.values(source, column))
@@ -175,12 +175,6 @@ def group_texts(given: Any) -> tuple[str, ...]:
 
 
 # --- views
-
-
-def _is_text(kind: Any) -> bool:
-    types = require("pyarrow.types", "tables")
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _mapped(source: Source, column: str, become: Callable[[Hashable], str | None]) -> Source:

@@ -40,6 +40,22 @@ def values_of(array: Any) -> list[Any]:
     return [_finer(moment, rest) if rest else moment for moment, (_, rest) in zip(moments, counts, strict=True)]
 
 
+def type_of_values(kind: Any) -> Any:
+    """Return an Arrow type, of a dictionary that of its values.
+
+    >>> import pyarrow as pa
+    >>> type_of_values(pa.dictionary(pa.int32(), pa.string())), type_of_values(pa.int8())
+    (DataType(string), DataType(int8))
+    """
+    return kind.value_type if require("pyarrow.types", "tables").is_dictionary(kind) else kind
+
+
+def is_text(kind: Any) -> bool:
+    """Say whether values of an Arrow type are text, coded or not."""
+    types, kind = require("pyarrow.types", "tables"), type_of_values(kind)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
 def _finer(moment: Any, nanoseconds: int) -> str:
     """Return a moment with nanoseconds as text, in UTC where it has a zone."""
     zone = "" if moment.tzinfo is None else "+00:00"

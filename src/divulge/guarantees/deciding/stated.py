@@ -37,14 +37,12 @@ def _rational(value: Fraction) -> Ball:
     return lambda: exact.arb(value)
 
 
-def _gaussian(ball: Callable[..., Any]) -> Callable[..., Ball | None]:
-    """Return the closed form that a function of mu, in a ball, gives."""
+def _closed(ball: Callable[..., Any]) -> Callable[..., Ball | None]:
+    """Return the closed form that a function of mu, or of the largest loss, gives of it as a ball."""
 
-    def form(loss: GaussianLoss, *arguments: Any) -> Ball | None:
-        if loss.stated is None:
-            return None
-        mu = loss.stated
-        return lambda: ball(exact.arb(mu), *arguments)
+    def form(loss: GaussianLoss | LaplaceLoss, *arguments: Any) -> Ball | None:
+        stated = loss.stated
+        return None if stated is None else lambda: ball(exact.arb(stated), *arguments)
 
     return form
 
@@ -64,28 +62,18 @@ def _tail_of_gaussian(mu: Any, delta: Fraction) -> Any:
 
 
 _GAUSSIAN: dict[str, Callable[..., Ball | None]] = {
-    "mean": _gaussian(lambda mu: mu**2 / 2),
-    "renyi": _gaussian(lambda mu, alpha: exact.ball(alpha) * mu**2 / 2),
-    "rho": _gaussian(_line_of_gaussian),
-    "mu": _gaussian(lambda mu: mu),
-    "tau": _gaussian(lambda mu: mu),
-    "variation": _gaussian(lambda mu: (mu / exact.arb(Fraction(8)).sqrt()).erf()),
-    "delta": _gaussian(lambda mu, delta: formulas.approximate_of_gaussian(mu, exact.arb(delta))),
-    "tail": _gaussian(_tail_of_gaussian),
-    "chi-squared": _gaussian(lambda mu: (mu**2).expm1()),
-    "hellinger": _gaussian(lambda mu: -2 * (-(mu**2) / 8).expm1()),
-    "kl": _gaussian(lambda mu: mu**2 / 2),
+    "mean": _closed(lambda mu: mu**2 / 2),
+    "renyi": _closed(lambda mu, alpha: exact.ball(alpha) * mu**2 / 2),
+    "rho": _closed(_line_of_gaussian),
+    "mu": _closed(lambda mu: mu),
+    "tau": _closed(lambda mu: mu),
+    "variation": _closed(lambda mu: (mu / exact.arb(Fraction(8)).sqrt()).erf()),
+    "delta": _closed(lambda mu, delta: formulas.approximate_of_gaussian(mu, exact.arb(delta))),
+    "tail": _closed(_tail_of_gaussian),
+    "chi-squared": _closed(lambda mu: (mu**2).expm1()),
+    "hellinger": _closed(lambda mu: -2 * (-(mu**2) / 8).expm1()),
+    "kl": _closed(lambda mu: mu**2 / 2),
 }
-
-
-def _laplace(ball: Callable[..., Any]) -> Callable[..., Ball | None]:
-    def form(loss: LaplaceLoss, *arguments: Any) -> Ball | None:
-        if loss.stated is None:
-            return None
-        top = loss.stated
-        return lambda: ball(exact.arb(top), *arguments)
-
-    return form
 
 
 def _renyi_of_laplace(top: Any, alpha: Any) -> Any:
@@ -113,13 +101,13 @@ def _tail_of_laplace(top: Any, delta: Fraction) -> Any:
 
 
 _LAPLACE: dict[str, Callable[..., Ball | None]] = {
-    "mean": _laplace(lambda top: top - 1 + (-top).exp()),
-    "kl": _laplace(lambda top: top - 1 + (-top).exp()),
-    "renyi": _laplace(_renyi_of_laplace),
-    "variation": _laplace(lambda top: -(-top / 2).expm1()),
-    "delta": _laplace(_delta_of_laplace),
-    "tail": _laplace(_tail_of_laplace),
-    "chi-squared": _laplace(lambda top: _renyi_of_laplace(top, 2).expm1()),
+    "mean": _closed(lambda top: top - 1 + (-top).exp()),
+    "kl": _closed(lambda top: top - 1 + (-top).exp()),
+    "renyi": _closed(_renyi_of_laplace),
+    "variation": _closed(lambda top: -(-top / 2).expm1()),
+    "delta": _closed(_delta_of_laplace),
+    "tail": _closed(_tail_of_laplace),
+    "chi-squared": _closed(lambda top: _renyi_of_laplace(top, 2).expm1()),
 }
 
 

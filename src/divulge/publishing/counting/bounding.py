@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.tables.values import type_of_values
 from divulge.publishing.counting.groups import OTHER, Categories
 from divulge.publishing.counting.tables import PLACE, TABLE, Table
 from divulge.publishing.queries import Unit
@@ -18,8 +19,7 @@ def cell(table: Table, name: str, cells: Categories) -> str:
     Values of one cell are one group of a person: what counts people, or groups of a person, goes by cells.
     """
     types = require("pyarrow.types", "tables")
-    kind = table.source.schema.field(name).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
+    kind = type_of_values(table.source.schema.field(name).type)
     alike = (types.is_string, types.is_large_string, types.is_string_view, types.is_integer, types.is_date32)
     if not any(test(kind) for test in alike):
         raise DivulgeError.of(

@@ -16,6 +16,7 @@ from divulge.extras import require
 from divulge.files.tables.buffers import of_numbers, of_texts
 from divulge.files.tables.source import Source
 from divulge.files.tables.table import open_table
+from divulge.files.tables.values import type_of_values
 from divulge.model.labels import text_of
 from divulge.model.shown import printable
 from divulge.releasing.drawing.coding import dictionary_of
@@ -57,8 +58,7 @@ class Table:
     def bits(self, column: str) -> list[str]:
         """Return the place in SQL of the bits of a column of doubles; of another column none."""
         types = require("pyarrow.types", "tables")
-        found = self.source.schema.field(column).type
-        found = found.value_type if types.is_dictionary(found) else found
+        found = type_of_values(self.source.schema.field(column).type)
         return [f"{self.quote(column)}{BITS}"] if types.is_floating(found) else []
 
     def text_of(self, column: str) -> str:
@@ -78,8 +78,7 @@ class Table:
 
     def decimal(self, column: str) -> Any:
         """Return the Arrow type of a column of decimals, else None."""
-        found = self.source.schema.field(column).type
-        found = found.value_type if require("pyarrow.types", "tables").is_dictionary(found) else found
+        found = type_of_values(self.source.schema.field(column).type)
         return found if require("pyarrow.types", "tables").is_decimal(found) else None
 
     def filled(self, column: str) -> bool:
@@ -216,7 +215,7 @@ def is_alike(kind: Any) -> bool:
 def _sql_type(kind: Any, coded: bool = False) -> Any:
     """Return a type as SQL gets it: what has other texts there as text, a coded one as positions in a dictionary."""
     pa = require("pyarrow", "tables")
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = type_of_values(kind)
     kind = kind if is_alike(kind) else pa.string()
     return pa.dictionary(pa.int32(), kind) if coded else kind
 
@@ -224,7 +223,7 @@ def _sql_type(kind: Any, coded: bool = False) -> Any:
 def _as(array: Any, kind: Any) -> Any:
     """Return an array as one of another type; as text it has the texts that names of values have."""
     pa = require("pyarrow", "tables")
-    given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    given = type_of_values(array.type)
     if not pa.types.is_string(kind) or is_alike(given):
         return array if array.type.equals(kind) else array.cast(kind)
     values, places, missing = dictionary_of(array)

@@ -14,7 +14,7 @@ from divulge.errors import LabelError, did_you_mean
 from divulge.extras import require
 from divulge.files.settings import current
 from divulge.files.tables.buffers import as_numbers, of_numbers, of_texts
-from divulge.files.tables.values import values_of
+from divulge.files.tables.values import type_of_values, values_of
 from divulge.model.labels import key_of, text_of
 
 UNKNOWN = -1
@@ -126,7 +126,7 @@ class Alphabet:
     def arrow_values(self, kind: Any) -> Any:
         """Return the labels as an Arrow array of the column's type where they mean the same in it, else as text."""
         pa = require("pyarrow", "tables")
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kind = type_of_values(kind)
         kind = pa.string() if pa.types.is_string_view(kind) else pa.float32() if pa.types.is_float16(kind) else kind
         return _fitting(tuple(None if label == self.null_as else text_of(label) for label in self.labels), kind)
 

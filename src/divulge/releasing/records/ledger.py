@@ -11,6 +11,7 @@ from typing import Any
 from divulge.errors import DivulgeError
 from divulge.files.tables.source import Source, TableLike
 from divulge.files.tables.table import open_table
+from divulge.guarantees.catalog import as_guarantee
 from divulge.guarantees.guarantee import GuaranteeLike
 from divulge.model.entries import whole_number
 from divulge.model.prior import Prior
@@ -30,7 +31,7 @@ from divulge.releasing.records.entries import Entry, Releases, about, add_draws,
 from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import fingerprint
 from divulge.releasing.records.people import full_name, known_tables, scope_of
-from divulge.releasing.records.whom import Drawn, Draws, Most, totals, worst
+from divulge.releasing.records.whom import Drawn, Draws, totals, worst
 
 __all__ = ["KINDS", "Budget", "Entry", "Ledger", "files_of"]
 
@@ -334,35 +335,19 @@ class Ledger:
         self._database.write(lambda connection: connection.execute(change), done)
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What is asked of a ledger, or of none: under which name, within which budget, of whom.
-
-    ledger : Ledger, path or URL, or None
-    budget : Guarantee, in nats, or None
-    source_name : the path of the file when not given
-    people : name of a table of the ledger, "new", or None
-    person : the column that says whose row it is, or None
-    """
-
-    ledger: Any = None
-    budget: Any = None
-    source_name: str | None = None
-    people: str | None = None
-    person: str | None = None
-
-
-def recorded(kept: Kept, table: Source, receipt: Any, known: Callable[[Key], Fingerprint], most: Most) -> Any:
-    """Return the context of the ledger's entry for a release; without a ledger, one that does nothing.
+def recorded(
+    request: Any, table: Source, receipt: Any, known: Callable[[Key], Fingerprint], most: Callable[..., int | None]
+) -> Any:
+    """Return the context of the entry of what a request releases; without a ledger, one that does nothing.
 
     `known` makes the fingerprint of the table, `most` counts in its columns.
     """
-    if kept.ledger is None:
-        for argument, value in (("budget", kept.budget), ("people", kept.people)):
+    if request.ledger is None:
+        for argument, value in (("budget", request.budget), ("people", request.people)):
             if value is not None:
                 raise DivulgeError.of(argument, "come with a ledger that keeps it", "it", "alone", "give ledger=PATH.")
         return nullcontext(Unrecorded())
-    name = kept.source_name
+    name = request.source_name
     if name is None:
         if table.path is None:
             raise DivulgeError.of(
@@ -370,10 +355,12 @@ def recorded(kept: Kept, table: Source, receipt: Any, known: Callable[[Key], Fin
                 "people know the table by it.",
             )  # fmt: skip
         name = str(table.path.resolve())
-    book = Ledger.of(kept.ledger)
+    budget = None if request.budget is None else as_guarantee(request.budget, "budget")
+    allowed = None if budget is None else budget.read_in(request.unit, to_keep=True)
+    book = Ledger.of(request.ledger)
     book.require_writable()
-    seen = Table(known(book.key), most, kept.person)
-    return book.spending(name, receipt, kept.budget, table=seen, people=kept.people)
+    seen = Table(known(book.key), lambda person, other: most(table, person, other), request.person)
+    return book.spending(name, receipt, allowed, table=seen, people=request.people)
 
 
 @dataclass(frozen=True)

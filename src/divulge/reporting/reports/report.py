@@ -465,9 +465,5 @@ def _head(receipt: Receipt, unit: Unit) -> dict[str, Any]:
     """Return what a receipt says, but its mechanisms, its levels in a unit."""
     found = {key: value for key, value in receipt.to_dict().items() if key != "mechanisms"}
     asked = [as_typed(one).to_dict(unit) for one in receipt.asked]
-    whole = found["together"] and found["together"] | {"guarantees": _levels(found["together"]["guarantees"], unit)}
-    return found | {"asked": asked, "guarantees": _levels(found["guarantees"], unit), "together": whole}
-
-
-def _levels(found: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
-    return levels_in(found, unit)
+    whole = found["together"] and found["together"] | {"guarantees": levels_in(found["together"]["guarantees"], unit)}
+    return found | {"asked": asked, "guarantees": levels_in(found["guarantees"], unit), "together": whole}
