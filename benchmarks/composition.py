@@ -26,7 +26,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 import divulge as dv
 from divulge.dp.accounting.composition import Composition
-from divulge.dp.accounting.engines import GridEngine
+from divulge.dp.accounting.summing.grids import GridEngine
 
 DELTA = 1e-6
 logging.disable(logging.WARNING)

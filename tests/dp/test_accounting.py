@@ -179,7 +179,8 @@ def test_listed_and_gridded_sums_meet_enumeration() -> None:
 
 
 def test_mixed_and_gridded_sums_agree() -> None:
-    from divulge.dp.accounting.engines import GridEngine, MixedEngine, engine
+    from divulge.dp.accounting.summing.engines import engine
+    from divulge.dp.accounting.summing.grids import GridEngine, MixedEngine
 
     losses = [privacy_losses(one)[0] for one in (dv.dp.LaplaceMechanism(2.0), dv.dp.AdpRelease(math.pi / 10, 1e-7))]
     parts = [(losses[0], 5), (losses[1], 4)]

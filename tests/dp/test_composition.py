@@ -16,10 +16,11 @@ from scipy import optimize, stats
 from support import THOROUGH, few, random_channel
 
 import divulge as dv
-from divulge.dp.accounting import bounded_range, engines, normal, sums
-from divulge.dp.accounting.engines import GridEngine, engine
 from divulge.dp.accounting.promises import _log_moment
-from divulge.dp.accounting.sums import SplitSum, Window, tilted_sum
+from divulge.dp.accounting.summing import bounded_range, grids, normal, sums
+from divulge.dp.accounting.summing.engines import engine
+from divulge.dp.accounting.summing.grids import GridEngine
+from divulge.dp.accounting.summing.sums import SplitSum, Window, tilted_sum
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss, LaplaceLoss
@@ -916,14 +917,14 @@ def test_many_different_parts_take_few_transforms_of_the_whole_window(monkeypatc
 def test_a_loss_that_reaches_far_down_has_no_cells_that_its_sum_never_sees(monkeypatch: pytest.MonkeyPatch) -> None:
     """A record added to a sample of rate 1e-9 gains 1e-9 at most and may lose 4: a million sums end at 1e-3."""
     spans: list[int] = []
-    span = engines.span
+    span = grids.span
 
     def seen(*asked: Any) -> tuple[int, int]:
         first, last = span(*asked)
         spans.append(last - first)
         return first, last
 
-    monkeypatch.setattr(engines, "span", seen)
+    monkeypatch.setattr(grids, "span", seen)
     added = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(0.4), 1e-9).losses()[1]
     (low, high), start, _ = GridEngine(((added, 10**6),), 1e-4).near_delta(math.log(1e-20))
     assert max(spans) < 1e5
@@ -945,7 +946,7 @@ def test_which_pair_is_the_worst_is_decided_by_few_cells(monkeypatch: pytest.Mon
     subject = dv.dp.PoissonSampled(dv.dp.GaussianMechanism(0.4), 1e-9)
     level = dv.compose((subject, 10**6)).epsilon(1e-20)
     assert 3.24 < level.lower < level.upper < 3.39
-    assert sum(size > engines.COARSE_CELLS for size in sizes) == 1
+    assert sum(size > grids.COARSE_CELLS for size in sizes) == 1
 
 
 @pytest.mark.parametrize(

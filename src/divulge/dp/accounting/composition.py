@@ -22,9 +22,11 @@ from divulge.dp.accounting.directions import (
     reaches,
     unknown_mass,
 )
-from divulge.dp.accounting.engines import COARSE_CELLS, MOST_CELLS, Engine, Part, engine, merged
 from divulge.dp.accounting.sampling import relation
-from divulge.dp.accounting.sums import log_deltas
+from divulge.dp.accounting.summing.engines import Engine, engine
+from divulge.dp.accounting.summing.grids import COARSE_CELLS, MOST_CELLS
+from divulge.dp.accounting.summing.merging import Part, merged
+from divulge.dp.accounting.summing.sums import log_deltas
 from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from divulge import exact
-from divulge.dp.accounting.engines import Part, alike, merged
 from divulge.dp.accounting.promises import AdpRelease, Promises, ZcdpRelease
 from divulge.dp.accounting.sampling import PoissonSampled
+from divulge.dp.accounting.summing.merging import Part, alike, merged
 from divulge.dp.loss.closed import GaussianLoss
 from divulge.dp.loss.numbers import Bracket
 from divulge.dp.loss.pair import PrivacyLoss

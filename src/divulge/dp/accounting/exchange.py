@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.accounting.extent import QUIET, span
+from divulge.dp.accounting.summing.extent import QUIET, span
 from divulge.dp.knowledge import Known
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss

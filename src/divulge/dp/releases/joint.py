@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.dp.accounting.lattice import log_multinomial, number_of_types, types
+from divulge.dp.accounting.summing.lattice import log_multinomial, number_of_types, types
 from divulge.dp.loss.numbers import Bracket, numbers
 from divulge.dp.subjects import as_rows, counted
 from divulge.errors import DivulgeError

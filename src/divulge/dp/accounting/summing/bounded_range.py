@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from divulge.dp.accounting.sums import log_or_none
+from divulge.dp.accounting.summing.sums import log_or_none
 
 _WORK = 1.5e7
 """Cells of all tables together: half a second."""

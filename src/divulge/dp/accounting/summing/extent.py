@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from divulge import exact
-from divulge.dp.accounting.sums import Window
+from divulge.dp.accounting.summing.sums import Window
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.pair import PrivacyLoss

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.accounting.promises import Promises
-from divulge.dp.accounting.sums import Sum, log_or_none
+from divulge.dp.accounting.summing.sums import Sum, log_or_none
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss, LaplaceLoss
 from divulge.dp.loss.densities import DensityLoss
