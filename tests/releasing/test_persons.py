@@ -240,6 +240,21 @@ def test_a_column_called_after_people_is_one_where_it_repeats(name: str) -> None
     assert repeated(open_table(table), ["x"]) == name
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+def test_people_are_noticed_in_a_column_of_codes_whatever_its_values_are(parts: int) -> None:
+    """A value may stand twice in a dictionary, none may, and what no row has; a row may have no code."""
+    names = pa.array([None, "x", *(f"p{i // 2}" for i in range(400))])
+    rows = pa.array([None, 0, *RNG.permutation(np.arange(400)) + 2], type=pa.int32())
+    column = pa.chunked_array([pa.DictionaryArray.from_arrays(rows, names)] * parts)
+    plain = pa.array(column.to_pylist())
+    assert plain.null_count == 2 * parts
+    answer = pa.array(RNG.choice(["a", "b"], len(plain)))
+    for kind in (column, plain):
+        assert repeated(open_table(pa.table({"person": kind, "x": answer})), ["x"]) == "person"
+    once = pa.DictionaryArray.from_arrays(pa.array(np.arange(2, 402, 2), type=pa.int32()), names)
+    assert repeated(open_table(pa.table({"person": once, "x": answer[: len(once)]})), ["x"]) is None
+
+
 def test_rows_that_repeat_in_all_public_columns_with_one_answer_are_noticed() -> None:
     rng = np.random.default_rng(5)
     each = {"age": rng.integers(18, 90, 300), "town": rng.integers(0, 400, 300), "sex": rng.choice(["f", "m"], 300)}

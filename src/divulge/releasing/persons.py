@@ -295,15 +295,20 @@ def _codes(source: Source, of: Sequence[str] | None = None) -> dict[str, np.ndar
     table = pa.Table.from_batches(parts) if parts else source.schema.empty_table().select(names)
     found: dict[str, np.ndarray] = {}
     for name in names:
-        column = table.column(name)
-        kind = column.type
-        plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+        column, rows_of = table.column(name), None
+        if not pa.types.is_dictionary(column.type):
+            plain = column.combine_chunks()
+        elif column.num_chunks == 1:  # each value is looked at once, and not in every row
+            plain, rows_of = column.chunk(0).dictionary, column.chunk(0).indices
+        else:
+            plain = column.cast(column.type.value_type).combine_chunks()
         if pa.types.is_string_view(plain.type):
             plain = plain.cast(pa.string())
         elif pa.types.is_decimal(plain.type) and plain.type.bit_width < 128:
             plain = plain.cast(pa.decimal128(plain.type.precision, plain.type.scale))
-        coded = plain.combine_chunks().dictionary_encode()
-        places = coded.indices.fill_null(-1) if coded.indices.null_count else coded.indices
+        coded = plain.dictionary_encode().indices
+        places = coded if rows_of is None else coded.take(rows_of)
+        places = places.fill_null(-1) if places.null_count else places
         found[name] = as_numbers(places).astype(np.int64)
     return found
 
