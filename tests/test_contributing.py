@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support import THOROUGH, some
+from support import THOROUGH
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
@@ -347,29 +347,41 @@ def passes(tree: Path, command: str) -> tuple[bool, str]:
     return done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("section", [*WALKS][: None if THOROUGH else 1])
-def test_a_walk_through_can_be_walked(section: str, tmp_path: Path) -> None:
-    """Its commands run, and pass at the end; no file is touched that it does not name."""
-    tree, page = copied(tmp_path / "tree"), SECTIONS[section]
+def prepared(section: str, tree: Path, code_alone: bool = False) -> list[str]:
+    """Follow a section in a copy, or what it says of code alone, and return its commands."""
+    for edit in WALKS[section]:
+        if not code_alone or (edit.path.startswith("src/") and not edit.path.endswith("glossary.py")):
+            edit.apply(tree)
+    return commands(section)
+
+
+@pytest.mark.parametrize("section", WALKS)
+def test_no_file_is_touched_that_a_section_does_not_name(section: str) -> None:
+    page = SECTIONS[section]
     for edit in WALKS[section]:
         name = Path(edit.path)
         named = edit.path in page or name.name in page or any(f"{parent}/" in page for parent in name.parents)
         assert named, f"CONTRIBUTING does not name {edit.path} under {section!r}"
-        edit.apply(tree)
+        assert edit.after in ((ROOT / edit.path).read_text() if edit.after else ""), edit
     lines = commands(section)
     assert lines
-    for command in lines:
+    for file in (word for line in lines for word in line.split() if word.startswith("tests/")):
+        assert (ROOT / file).is_file(), file
+
+
+@pytest.mark.parametrize("section", [*WALKS] if THOROUGH else ["Adding a theorem"])
+def test_a_walk_through_can_be_walked(section: str, tmp_path: Path) -> None:
+    """Its commands run, and pass at the end."""
+    tree = copied(tmp_path / "tree")
+    for command in prepared(section, tree):
         good, output = passes(tree, command)
         assert good, f"{command}\n{output}"
 
 
 @pytest.mark.parametrize(
-    "section", some([name for name in WALKS if "fail" in SECTIONS[name]])[: None if THOROUGH else 1]
+    "section", [name for name in WALKS if "fail" in SECTIONS[name]] if THOROUGH else ["Adding a measure"]
 )
 def test_tests_that_are_said_to_fail_until_then_do(section: str, tmp_path: Path) -> None:
     """With the code alone, and nothing of what the section asks for beside it, a command fails."""
     tree = copied(tmp_path / "tree")
-    for edit in WALKS[section]:
-        if edit.path.startswith("src/") and not edit.path.endswith("glossary.py"):
-            edit.apply(tree)
-    assert not all(passes(tree, command)[0] for command in commands(section))
+    assert not all(passes(tree, command)[0] for command in prepared(section, tree, code_alone=True))
