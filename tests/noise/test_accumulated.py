@@ -117,6 +117,17 @@ def test_a_small_exponential_part_beside_a_normal_one_keeps_all_digits(share: fl
     assert pickle.loads(pickle.dumps(noise)).cdf(0.0) == noise.cdf(0.0)
 
 
+@pytest.mark.parametrize("share", [0.7, 20.0, 1e8])
+def test_the_far_left_of_a_normal_with_a_large_exponential_part_keeps_its_digits(share: float) -> None:
+    """In 60 digits by the formula whose terms cancel: 1e-10 at 20 and 1e-4 at 1e8 were lost at 30 deviations."""
+    noise = steady(stats.exponnorm(share))
+    with mp.workdps(60):
+        for at in (-35.0, -30.0, -9.0, -1.0, 0.0, 3.0, 40.0):
+            u = (1 / mp.mpf(share) - at) / mp.sqrt(2)
+            truth = mp.ncdf(at) - mp.exp(u * u - mp.mpf(at) ** 2 / 2) * mp.erfc(u) / 2
+            assert float(noise.cdf(at)) == pytest.approx(float(truth), rel=2e-12)
+
+
 def test_losses_and_noise_are_told_by_the_density_that_has_its_digits() -> None:
     """Nearly normal, so nearly the loss of the normal pair, and nearly its leakage about a bit."""
     near: list[Any] = [stats.exponnorm(1e-8, loc=at) for at in (0.0, 0.5)]
