@@ -11,7 +11,7 @@ import numpy as np
 from divulge.designing import clock, rounding
 from divulge.designing.chord import chord
 from divulge.designing.distances.best import best_about_distances
-from divulge.designing.effort import Budget, Effort, First, Progress
+from divulge.designing.effort import Budget, Effort, Progress
 from divulge.designing.infeasible import ConflictingGuarantees, Wish, conflicts
 from divulge.designing.linear.certified import possible, scored, unforbidden
 from divulge.designing.linear.information import CONCAVE, informative
@@ -19,6 +19,7 @@ from divulge.designing.linear.information import METHOD as INFORMED
 from divulge.designing.linear.robust import robust
 from divulge.designing.linear.score_program import Infeasible
 from divulge.designing.linear.scores import SCORES, Score, as_score
+from divulge.designing.master.column_generation import Mixture
 from divulge.designing.methods import CLOSED, first_of, mixture_of
 from divulge.designing.naming.estimation import ESTIMATION, Estimation, as_estimation
 from divulge.designing.naming.names import OwnNames
@@ -321,12 +322,24 @@ def _short(found: Design, wanted: float, hint: str = "") -> DivulgeError:
 
 @dataclass(frozen=True, eq=False)
 class _Ready:
-    """A channel of floats, the integers it was rounded to, and the seconds that the rounding took."""
+    """A mixture, its channel of floats, the integers it was rounded to, and the seconds that the rounding took."""
 
-    first: First
+    first: Mixture
     combination: np.ndarray
     integers: np.ndarray
     rounding: float
+
+    def _seconds(self, outcomes: int) -> float:
+        """Return about how long the rounding of so many outcomes takes."""
+        return self.rounding * outcomes / self.combination.shape[1]
+
+    def hurry(self, effort: Effort) -> Effort:
+        """Return the effort that leaves time for the rounding of as many outcomes as there are secrets."""
+        return replace(effort.less(max(2 * self._seconds(len(self.combination)), _ROUNDING)), first=self.first)
+
+    def best(self, outcomes: int, effort: Effort) -> bool:
+        """Whether there is no time for the rounding of so many outcomes, but for a moment."""
+        return effort.left < self._seconds(outcomes) - _ROUNDING
 
 
 @dataclass(frozen=True)
@@ -405,11 +418,9 @@ class _Request:
         else:
             kinds = task.kinds if self.forbidden else None
             ready = self._ready(classes, seen, limits, checker, effort) if kinds is None else None
-            hurried = (
-                effort if ready is None else replace(effort.less(max(2 * ready.rounding, _ROUNDING)), first=ready.first)
-            )
+            hurried = effort if ready is None else ready.hurry(effort)
             name, weights, lifts, bound = _blend(classes, seen, limits, kinds, hurried, self.method)
-            if ready is not None and effort.late():
+            if ready is not None and ready.best(len(weights), effort):
                 combination, integers = ready.combination, ready.integers
             else:
                 combination = lifts * weights
@@ -443,7 +454,7 @@ class _Request:
         if self.method in (None, CLOSED) and closed(problem, effort) is not None:
             return None  # takes no search
         first = first_of(problem)
-        weights, lifts = outcomes_of(first.mixture.weights, first.mixture.vertices, first.mixture.classes)
+        weights, lifts = outcomes_of(first.weights, first.vertices, first.classes)
         started = clock.now()
         integers = rounding.certified(weights, lifts, checker, self.bits, objective.steep)
         return _Ready(first, lifts * weights, integers, clock.now() - started)

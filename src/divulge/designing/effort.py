@@ -23,14 +23,6 @@ class Progress:
         return abs(self.bound - self.utility)
 
 
-@dataclass(frozen=True, eq=False)
-class First:
-    """A mixture that is made without a search, and the seconds that it took."""
-
-    mixture: Any
-    seconds: float
-
-
 @dataclass
 class Budget:
     """Steps that may still be taken; `settled` once nothing is left to decide."""
@@ -72,8 +64,8 @@ class Effort:
     """The utility, large when good, that a mechanism should have: no more is asked than whether there is one."""
     budget: Budget = field(default_factory=Budget)
     """The steps that are left, which all efforts that come from this one share."""
-    first: First | None = None
-    """A channel that is there already, where the time is limited."""
+    first: Any = None
+    """A mixture that is there already, made without a search, where the time is limited."""
 
     @property
     def left(self) -> float:

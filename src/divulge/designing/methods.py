@@ -6,8 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from divulge.designing import clock
-from divulge.designing.effort import Effort, First
+from divulge.designing.effort import Effort
 from divulge.designing.linear.score_program import Scoring, Solution, solved
 from divulge.designing.master.aggregation import aggregated, without_tail
 from divulge.designing.master.column_generation import Mixture, generate, uninformed
@@ -30,8 +29,6 @@ ENOUGH = 1e-6
 """The relative gap at which no more is priced than was."""
 COARSEST = 1e-2
 """The relative gap at which arcs that take no time are not tried any more."""
-_SEARCHES = 8.0
-"""How many times as long as a channel at once the first step of a search takes; less time is not enough for one."""
 _FEW = 30
 """With sets of fewer secrets no tail is divisible: which ones they are decides."""
 _SHARE = 0.3
@@ -58,8 +55,8 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = _apart(problem)
-    if effort.first is not None and effort.left < _SEARCHES * effort.first.seconds:
-        return effort.first.mixture
+    if effort.first is not None and effort.late():
+        return effort.first
     if effort.wanted is not None or effort.late():
         quick = in_a_hurry(apart)
         effort.tell(quick.utility(apart), quick.bound, 0)
@@ -70,7 +67,10 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _columns(apart: Problem, effort: Effort) -> Mixture:
     """Return what oracles find, from those that suit the prior to those that price everything."""
-    found, listed, boxes = of_random_sets(apart, effort), listed_sets(apart, LATER[0], effort), apart.shape.boxes
+    found = of_random_sets(apart, effort, ENOUGH)
+    if effort.first is not None and effort.late():
+        return found or effort.first
+    listed, boxes = listed_sets(apart, LATER[0], effort), apart.shape.boxes
     few = listed is None and _members(apart) < _FEW
     if listed is not None:
         found = _further(apart, listed, effort, found)
@@ -123,10 +123,9 @@ SOLUTIONS: dict[str, Callable[[Scoring, Effort], Solution | None]] = {CLOSED: cl
 METHODS = tuple(dict.fromkeys((*MIXTURES, *SOLUTIONS)))
 
 
-def first_of(problem: Problem) -> First:
-    """Return a channel that is made without a search, and the seconds that it took."""
-    started = clock.now()
-    return First(in_a_hurry(_apart(problem)), clock.now() - started)
+def first_of(problem: Problem) -> Mixture:
+    """Return a mixture that is made without a search."""
+    return in_a_hurry(_apart(problem))
 
 
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
@@ -134,10 +133,10 @@ def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> t
     if problem.limits.trivial and (method is None or method in MIXTURES):
         return CLOSED, uninformed(problem, 0.0)
     name, found = _first(MIXTURES, problem, effort, method)
-    if effort.late() and not found.settled(problem, COARSEST):
-        quick = effort.first.mixture if effort.first else in_a_hurry(_apart(problem))
-        found = max(found, replace(quick, bound=found.bound), key=lambda one: one.utility(problem))
-    return name, found
+    if effort.first is None and found.settled(problem, COARSEST):
+        return name, found
+    quick = effort.first or first_of(problem)
+    return name, max(found, replace(quick, bound=found.bound), key=lambda one: one.utility(problem))
 
 
 def solution_of(scoring: Scoring, effort: Effort, method: str | None = None) -> tuple[str, Solution]:

@@ -1,5 +1,7 @@
 """Fewer columns for the same convex combination, and never at a higher price."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -8,6 +10,11 @@ from support import THOROUGH, few
 import divulge as dv
 from divulge.designing.effort import Effort
 from divulge.designing.master.caratheodory import purified
+from divulge.designing.master.column_generation import Mixture
+from divulge.designing.polytope.limits import Classes, Limits
+from divulge.designing.polytope.utilities import SUBCONVEX
+from divulge.designing.pricing.problem import Problem
+from divulge.designing.start import random_sets
 from divulge.designing.start.random_sets import positive
 
 
@@ -56,3 +63,25 @@ def test_a_secret_too_heavy_for_its_upper_bound_leaves_an_honest_gap() -> None:
     found = dv.design(p / p.sum(), dv.LIP(3), time_limit=1 if THOROUGH else 0.1)
     assert found.relative_gap < 0.02
     assert dv.LIP(3).holds_for(found.joint)
+
+
+def test_few_random_sets_are_drawn_where_they_leave_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = list[int]()
+    mixed = random_sets._mixed
+
+    def noted(problem: Problem, each: int, effort: Effort) -> Mixture | None:
+        drawn.append(each)
+        return mixed(problem, each, effort)
+
+    monkeypatch.setattr(random_sets, "_mixed", noted)
+    p = np.random.default_rng(1).dirichlet(np.ones(128))
+    classes, limits = Classes.apart(p, list(np.arange(128)[:, None])), Limits(high=math.exp(0.5))
+    problem = Problem.of(classes, SUBCONVEX["mutual-information"], limits)
+    found = random_sets.of_random_sets(problem, Effort(), 1e-6)
+    assert found is not None
+    assert found.settled(problem, 1e-6)
+    assert found.weights @ found.vertices.lifts(problem.classes) == pytest.approx(1, abs=1e-9)
+    assert drawn == [4]
+    assert random_sets.of_random_sets(problem, Effort(), 1e-12) is not None
+    assert drawn == [4, 4, 16]
+    assert random_sets.of_random_sets(problem, Effort(deadline=0.0), 1e-6) is None

@@ -16,7 +16,8 @@ import divulge as dv
 from divulge import exact
 from divulge.cli.main import app
 from divulge.designing import methods, rounding
-from divulge.designing.effort import Budget, Effort, First
+from divulge.designing.effort import Budget, Effort
+from divulge.designing.master.column_generation import uninformed
 from divulge.designing.polytope.limits import Limits, classes_of, limits_of
 from divulge.designing.polytope.utilities import SUBCONVEX
 from divulge.designing.pricing.problem import Problem
@@ -206,14 +207,17 @@ def test_the_unit_is_that_of_the_guarantee_too(guarantee: str, tmp_path: Path) -
 
 
 @pytest.mark.long
-def test_a_limited_search_leaves_time_for_rounding() -> None:
+def test_a_limited_search_leaves_time_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """A channel is there before the search starts, so that what is left is spent on a better one or not at all."""
     p = np.random.default_rng(4).dirichlet(np.ones(150))
     limits = limits_of((dv.PML(0.5),)).floats().tightened(float(p.min()), 150)
     problem = Problem.of(classes_of(p), SUBCONVEX["mutual-information"], limits)
     first = methods.first_of(problem)
-    slow = Effort(deadline=1e300, first=First(first.mixture, 1e300))
-    assert methods.mixture_of(problem, slow)[1] is first.mixture
+    assert methods.mixture_of(problem, Effort(deadline=0.0, first=first))[1].vertices is first.vertices
+    monkeypatch.setitem(methods.MIXTURES, methods.SEARCHED, lambda problem, _: uninformed(problem, problem.bound))
+    without = methods.mixture_of(problem, Effort(deadline=math.inf, first=first))[1]
+    assert without.utility(problem) == first.utility(problem) > 0  # a search that was cut off has nothing
+    monkeypatch.undo()
     for guarantee in ("pml=0.5", "ldp=1", "alip=1:1/2"):
         found = dv.design(p, guarantee, time_limit=0.0)
         assert all(g.holds_for(found.joint if g.about == "joint" else found.channel) for g in found.guarantees)

@@ -8,6 +8,8 @@ from divulge.designing.effort import NO_HURRY, Effort
 
 _BLOCK = 256
 """Columns that are taken in together: matrix products instead of vectors, at a null space of so many columns more."""
+_PANEL = 32
+"""Null vectors after which those before them are moved, in one product. Measured: 16 to 64 take the same time."""
 
 
 def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effort: Effort = NO_HURRY) -> np.ndarray:
@@ -29,19 +31,28 @@ def purified(weights: np.ndarray, columns: np.ndarray, losses: np.ndarray, effor
 
 
 def _moved(w: np.ndarray, null: np.ndarray, losses: np.ndarray) -> np.ndarray:
-    """Return weights at least 0 with a zero more for each null vector."""
+    """Return weights at least 0 with a zero more for each null vector; those of a panel move all before it at once."""
+    from scipy.linalg import solve_triangular
+
     alive = np.ones(len(w), dtype=bool)
-    for last in range(null.shape[1] - 1, -1, -1):
-        z = null[:, last] * alive
-        z = -z if losses @ z > 0 else z
-        falling = np.flatnonzero(z < -1e-12 * np.abs(z).max())
-        if not len(falling):
-            continue
-        ratios = w[falling] / -z[falling]
-        j = int(falling[np.argmin(ratios)])
-        w = np.maximum(w + float(ratios.min()) * z, 0.0)
-        w[j], alive[j] = 0.0, False
-        null[:, :last] -= np.outer(null[:, last], null[j, :last] / null[j, last])
+    for end in range(null.shape[1], 0, -_PANEL):
+        start, used, pivots = max(0, end - _PANEL), list[int](), list[int]()
+        for last in range(end - 1, start - 1, -1):
+            z = null[:, last] * alive
+            z = -z if losses @ z > 0 else z
+            falling = np.flatnonzero(z < -1e-12 * np.abs(z).max())
+            if not len(falling):
+                continue
+            ratios = w[falling] / -z[falling]
+            j = int(falling[np.argmin(ratios)])
+            w = np.maximum(w + float(ratios.min()) * z, 0.0)
+            w[j], alive[j] = 0.0, False
+            null[:, start:last] -= np.outer(null[:, last], null[j, start:last] / null[j, last])
+            used.append(last)
+            pivots.append(j)
+        if start and used:
+            steps = null[:, used]
+            null[:, :start] -= steps @ solve_triangular(steps[pivots], null[pivots, :start], lower=True)
     return w
 
 
