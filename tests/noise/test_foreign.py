@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import divulge as dv
-from divulge.noise.direct import log_density_of
+from divulge.noise.direct import log_density_of, parameters_of
 from divulge.noise.families.from_scipy import from_scipy
 
 TRAP = "values(0:0.495, 0.5:0.01, 1:0.495)"
@@ -155,3 +155,23 @@ def test_log_densities_are_scipys_to_the_last_bit(frozen: Any, loc: float, scale
 def test_a_distribution_with_arrays_for_shapes_is_asked_as_it_is() -> None:
     several = stats.gamma([0.5, 2.0])
     assert log_density_of(several)(1.0).tolist() == several.logpdf(1.0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters"),
+    [
+        (stats.norm(), ((), 0, 1)),
+        (stats.norm(2, 3), ((), 2, 3)),
+        (stats.beta(2.0, 3.0, 4.0), ((2.0, 3.0), 4.0, 1)),
+        (stats.beta(2.0, scale=5.0, b=3.0), ((2.0, 3.0), 0, 5.0)),
+        (stats.beta(b=3.0, a=2.0, loc=-1.0), ((2.0, 3.0), -1.0, 1)),
+    ],
+)
+def test_parameters_are_read_however_they_were_given(given: Any, parameters: tuple[Any, ...]) -> None:
+    assert parameters_of(given) == parameters
+    assert log_density_of(given)(2.5) == given.logpdf(2.5)
+
+
+@pytest.mark.parametrize("given", [stats.norm(scale=-1.0), stats.gamma(-2.0)])
+def test_a_density_of_parameters_that_it_cannot_have_is_none(given: Any) -> None:
+    assert math.isnan(log_density_of(given)(1.0))

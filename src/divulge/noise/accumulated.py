@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.noise.direct import parameters_of
 from divulge.noise.quadrature import integrals
 
 _POINT_BY_POINT = frozenset({"skewnorm", "norminvgauss"})
@@ -86,7 +87,7 @@ def _has_no_quantiles(distribution: Any, which: str) -> bool:
 
 def _sought(distribution: Any, above: bool, levels: Any) -> np.ndarray:
     """Return the least z with cdf(z) >= level, or with sf(z) <= level, between those on either side that were seen."""
-    shapes, loc, scale = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
+    shapes, loc, scale = parameters_of(distribution)
     standard = distribution.dist(*shapes)
     of, first, last = (sf_of if above else cdf_of)(standard), *(float(end) for end in standard.support())
     asked = np.asarray(levels, dtype=np.float64)
@@ -133,7 +134,7 @@ def _marked(base: Any, shapes: tuple[float, ...]) -> tuple[Function, np.ndarray,
 
 def _accumulated(distribution: Any, above: bool, z: Any) -> np.ndarray:
     """Return the integral of the density up to z, or from z on: from the mark before or behind, added up over all z."""
-    shapes, loc, scale = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
+    shapes, loc, scale = parameters_of(distribution)
     density, marks, below, beyond = _marked(distribution.dist, tuple(float(shape) for shape in shapes))
     z = (np.asarray(z, dtype=np.float64) - loc) / scale
     inside = np.clip(z, marks[0], marks[-1])  # NaN stays

@@ -1,6 +1,8 @@
 """Log densities of frozen scipy distributions in scipy's own digits, without what it checks anew at each call.
 
-For the few outcomes that a search or a quadrature asks about at a time, these checks take most of the time.
+For the few outcomes that a search or a quadrature asks about at a time, these checks take most of the time. Of scipy's
+names with an underscore only formulas are used, which its documentation gives to whoever writes a distribution
+(`_logpdf`, `_pdf`, `_ppf`, `_isf`): it asks them in no public way without the checks, nor says whether there is one.
 """
 
 import math
@@ -24,12 +26,29 @@ def log_density_of(distribution: Any) -> Callable[[Any], Any]:
     dist: Any = getattr(distribution, "dist", None)
     if not _asks_its_formula(dist):
         return distribution.logpdf
-    shapes, loc, scale = dist._parse_args(*distribution.args, **distribution.kwds)
-    if any(np.ndim(one) for one in (*shapes, loc, scale)) or not (scale > 0 and np.all(dist._argcheck(*shapes))):
+    shapes, loc, scale = parameters_of(distribution)
+    if any(np.ndim(one) for one in (*shapes, loc, scale)) or not scale > 0:
         return distribution.logpdf
-    ends = np.array(dist._get_support(*shapes), dtype=np.float64)
+    ends = np.array(dist.support(*shapes), dtype=np.float64)
+    if np.isnan(ends).any():  # shapes that scipy does not allow
+        return distribution.logpdf
     inner = np.nextafter(ends, ends[::-1])  # of some the density holds up to an end and not at it
-    return _LogDensity(dist, shapes, loc, scale, *np.where(dist._support_mask(ends, *shapes), ends, inner).tolist())
+    with np.errstate(all="ignore"):
+        first, last = np.where(dist.logpdf(ends, *shapes) != -np.inf, ends, inner).tolist()
+    return _LogDensity(dist, shapes, loc, scale, first, last)
+
+
+def parameters_of(distribution: Any) -> tuple[tuple[Any, ...], Any, Any]:
+    """Return the shapes of a frozen distribution, its loc and its scale.
+
+    >>> from scipy import stats
+    >>> parameters_of(stats.gamma(2.0, scale=3.0))
+    ((2.0,), 0, 3.0)
+    """
+    shapes = [name.strip() for name in (distribution.dist.shapes or "").split(",") if name.strip()]
+    given = {"loc": 0, "scale": 1}
+    given |= dict(zip((*shapes, "loc", "scale"), distribution.args, strict=False)) | distribution.kwds
+    return tuple(given[name] for name in shapes), given["loc"], given["scale"]
 
 
 def _asks_its_formula(dist: Any) -> bool:
