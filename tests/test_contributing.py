@@ -319,6 +319,10 @@ def test_every_section_is_walked() -> None:
     assert set(SECTIONS) == set(WALKS)
 
 
+def test_the_page_is_read_in_five_minutes() -> None:
+    assert len(PAGE.split()) <= 1200
+
+
 def copied(folder: Path) -> Path:
     """Return a copy of what the tests read, with what was compiled of it, which is read where a file is as it was."""
     left = shutil.ignore_patterns(".*", "site", "*.nbi", "*.nbc")
