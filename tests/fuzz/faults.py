@@ -339,7 +339,7 @@ def places(calls: Counter[str], share: int = 1, first: int = 0) -> Iterator[Faul
             yield Fault(kind, number, how, lasting)
 
 
-LOADED = ("duckdb", "opendp.prelude", "pandas", "sqlalchemy.dialects.sqlite", "pyarrow.csv", "divulge.cli.main",
+LOADED = ("duckdb", "opendp.measurements", "pandas", "sqlalchemy.dialects.sqlite", "pyarrow.csv", "divulge.cli.main",
           "divulge.releasing.release", "divulge.publishing.publish", "divulge.tables.generalize")  # fmt: skip
 """What the commands need, loaded once: they run in copies of this process."""
 

@@ -87,7 +87,7 @@ def test_killed_at_any_moment(delay: float, tmp_path: Path) -> None:
 
 
 def test_interrupts_clean_up(tmp_path: Path) -> None:
-    source, sink, book = _source(tmp_path, 5_000_000), tmp_path / "out.parquet", tmp_path / "ledger.sqlite"
+    source, sink, book = _source(tmp_path), tmp_path / "out.parquet", tmp_path / "ledger.sqlite"
     process = _started(source, sink, book)
     key = tmp_path / "ledger.sqlite.key"  # it is made in a folder of its own first
     while process.poll() is None and not (key.exists() and any(".partial" in name for name in os.listdir(tmp_path))):
@@ -99,7 +99,7 @@ def test_interrupts_clean_up(tmp_path: Path) -> None:
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
-    source, book = _source(tmp_path, 400_000), tmp_path / "ledger.sqlite"
+    source, book = _source(tmp_path, 100_000), tmp_path / "ledger.sqlite"
     dv.Ledger(book)
     sinks = [str(tmp_path / f"out{suffix}") for suffix in (".parquet", ".csv", ".arrow", "")]
     process = _started(source, Path("|".join(sinks)), book, "300000")
@@ -116,7 +116,7 @@ def _cut(path: Path, share: float) -> None:
 
 
 def test_unreadable_and_truncated_input(tmp_path: Path) -> None:
-    source, sink = _source(tmp_path, 300_000), tmp_path / "out.parquet"
+    source, sink = _source(tmp_path, 100_000), tmp_path / "out.parquet"
     whole = source.read_bytes()
     damaged = bytearray(whole)
     damaged[len(whole) // 3 : len(whole) // 3 + 2000] = bytes(2000)
@@ -155,15 +155,15 @@ def test_a_column_that_changes_its_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(dv.InputFileError, match=r"column 'n' is int64 in 0\.parquet and string in 1\.parquet"):
         dv.release(folder, tmp_path / "out.parquet", column="x", mechanism=BIT)
     stream = tmp_path / "source.csv"
-    stream.write_text("x,n\n" + "a,1\n" * 900_000 + "b,not a number\n")
+    stream.write_text("x,n\n" + "a,1\n" * 100_000 + "b,not a number\n")
     receipt = dv.release(stream, tmp_path / "out.csv", column="x", mechanism=BIT)
-    assert receipt.rows == 900_001
+    assert receipt.rows == 100_001
 
 
 @pytest.mark.thin
 @pytest.mark.parametrize("last", ["c", "A", "a ", ""])
 def test_an_unknown_value_in_the_last_row(last: str, tmp_path: Path) -> None:
-    source = _source(tmp_path, 400_000, last or "\u200b")
+    source = _source(tmp_path, 140_000, last or "\u200b")
     with pytest.raises(dv.DivulgeError) as caught:
         dv.release(source, tmp_path / "out.parquet", column="x", mechanism=BIT)
     assert "column 'x' is in 1 row something else" in str(caught.value)

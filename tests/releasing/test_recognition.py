@@ -88,7 +88,7 @@ def test_equal_rows_count_as_often_as_they_occur() -> None:
 @pytest.mark.parametrize("rows", [60, 400, 3000])
 @pytest.mark.parametrize("columns", [("number", "age", "faith"), ("age", "faith", "sex"), ("number", "faith")])
 def test_tables_of_the_same_people_are_recognized_and_others_are_not(rows: int, columns: tuple[str, ...]) -> None:
-    for seed in range(few(12)):
+    for seed in range(few(12, 1)):
         table = patients(rows, seed).select(columns)
         more = pa.concat_tables([table, patients(rows + rows // 16, seed + 500).slice(rows).select(columns)])
         found = Overlap.of(known(more), known(table))
@@ -128,6 +128,7 @@ def _counted(*counts: int) -> Fingerprint:
     return Fingerprint(sum(counts), str(counts), {}, np.array(held, np.uint64) + np.uint64(1), often)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(("n", "m"), [(12, 12), (40, 40), (40, 43), (30, 60)])
 def test_the_chance_that_two_coins_are_taken_for_one_is_small(n: int, m: int) -> None:
     """All tables of one column with two values, with their exact chances: at most 1 in 100 unless they are equal."""

@@ -41,8 +41,9 @@ def words(tmp_path: Path) -> Path:
 def level(mechanism: Any, far: Any = FAR) -> float:
     """Return the largest log ratio over the distance, from the whole numbers."""
     w = mechanism.channel.weights.tolist()
-    return max(math.log(F(w[a][y], w[b][y])) / far[a][b]
-               for a in range(len(w)) for b in range(len(w)) if a != b for y in range(len(w[a])))  # fmt: skip
+    most = {(a, b): max(zip(w[a], w[b], strict=True), key=lambda pair: pair[0] / pair[1])
+            for a in range(len(w)) for b in range(len(w)) if a != b}  # fmt: skip
+    return max(math.log(F(*pair)) / far[a][b] for (a, b), pair in most.items())
 
 
 @pytest.mark.parametrize("purpose", ["statistics", "record", "information"])

@@ -206,7 +206,7 @@ def test_what_is_no_report_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["auto", "local-hashing"])
 def test_columns_that_are_one_report_are_estimated_by_their_combinations(tmp_path: Path, name: str) -> None:
-    table, out = rows(20_000), tmp_path / "out.csv"
+    table, out = rows(8000), tmp_path / "out.csv"
     lists = {"url": URLS, "code": CODES} if name == "auto" else None
     done = dv.release(table, out, column=["url", "code"], protocol=name, guarantee="ldp=3", values=lists,
                       source_name="t")  # fmt: skip

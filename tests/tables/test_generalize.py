@@ -442,7 +442,8 @@ def believed(rows: list[tuple[str, str]], asked: dict[str, Any]) -> tuple[dict[t
 
     own = published(tuple(s for _, s in rows))
     hits: Counter[tuple[str, str]] = Counter()
-    ways = sorted(set(itertools.permutations(s for _, s in rows)))
+    dealt = itertools.combinations(range(len(rows)), sum(s == "ill" for _, s in rows))
+    ways = [tuple("ill" if i in places else "well" for i in range(len(rows))) for places in dealt]
     left = [way for way in ways if published(way) == own]
     for way in left:
         hits.update(zip((q for q, _ in rows), way, strict=True))
