@@ -15,7 +15,7 @@ P = dv.protocols
 GUARANTEES = ("ldp=1", "pml=1", "pml=0.2", "pmc=0.7", "lip=0.5", "alip=0.4:1.2", "pml=2.5")
 
 
-@pytest.mark.parametrize("seed", range(few(24, 12)))
+@pytest.mark.parametrize("seed", range(few(24, len(GUARANTEES))))
 def test_every_option_is_the_largest_that_keeps_the_guarantee(seed: int) -> None:
     rng = np.random.default_rng(seed)
     prior, text = random_prior(rng, int(rng.integers(2, 7))), GUARANTEES[seed % len(GUARANTEES)]
