@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import few
+from support import THOROUGH, few
 from tables.certificates import (
     ASKED,
     KEEPS,
@@ -457,7 +457,7 @@ def believed(rows: list[tuple[str, str]], asked: dict[str, Any]) -> tuple[dict[t
 def test_who_knows_the_rule_learns_what_the_keeper_is_told(seed: int) -> None:
     """Against dealing the secrets to the rows in every way, and coarsening each table anew."""
     rng = np.random.default_rng(seed)
-    people = int(rng.integers(5, 8))
+    people = int(rng.integers(5, 8 if THOROUGH else 6))
     rows = [(str(rng.choice(["11", "12", "21"])), str(rng.choice(["ill", "well"]))) for _ in range(people)]
     rows = [*rows, ("11", "ill"), ("21", "well")]
     asked: dict[str, Any] = {
