@@ -35,7 +35,12 @@ def test_columns_lose_their_common_factors() -> None:
     weights = rng.integers(0, 60, (4, 9)) * rng.integers(0, 7, 9)
     columns = [c for c in weights.T.tolist() if any(c)]
     wanted = {tuple(w // math.gcd(*c) for w in c) for c in columns}
-    assert promised._directions(np.hstack([weights, 3 * weights])) == tuple(sorted(wanted))
+    once = promised._directions(weights)
+    assert list(map(tuple, once.outcomes.tolist())) == sorted(wanted)
+    again = promised._directions(np.hstack([weights, 3 * weights]))
+    assert once == again
+    assert hash(once) == hash(again)
+    assert once != promised._directions(weights[::-1])
     assert len(wanted) < 9
 
 

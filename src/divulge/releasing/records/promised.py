@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
+from hashlib import blake2b
 from itertools import combinations, groupby, pairwise
 from operator import mul
 from typing import Any
@@ -285,8 +286,24 @@ def _prior_for(spent: Spent, prior: Prior | None) -> Prior | None:
     return None if known is None else known.aligned(spent.channel.secrets)
 
 
-Directions = tuple[tuple[int, ...], ...]
-"""The outcomes of a channel, one tuple of entries an outcome, without their common factors: what posteriors rest on."""
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """The outcomes of a channel, a row of entries each, without their common factors: what posteriors rest on.
+
+    Every row is there once, in order, so that equal channels are equal.
+    """
+
+    outcomes: np.ndarray
+
+    @cached_property
+    def _digest(self) -> bytes:
+        return blake2b(np.ascontiguousarray(self.outcomes).data, digest_size=32).digest()
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Directions) and np.array_equal(self.outcomes, other.outcomes)
 
 
 @dataclass
@@ -371,7 +388,13 @@ def _alike(first: Spent, second: Spent) -> bool:
 def _directions(weights: np.ndarray) -> Directions:
     """Return the columns of a channel without their common factors, each once and sorted: equal channels are equal."""
     some = weights[:, (weights != 0).any(axis=0)]
-    return tuple(sorted(set(map(tuple, (some // np.gcd.reduce(some, axis=0)).T.tolist()))))
+    primitive = np.ascontiguousarray((some // np.gcd.reduce(some, axis=0)).T, dtype=_ORDERED)
+    rows = sorted({row.tobytes() for row in primitive})
+    return Directions(np.frombuffer(b"".join(rows), dtype=_ORDERED).reshape(len(rows), -1).astype(np.int64))
+
+
+_ORDERED = ">i8"
+"""Whole numbers whose bytes, where none is negative, have the order of the numbers."""
 
 
 def _fitting(counts: Mapping[Directions, int], secrets: int) -> dict[Directions, int]:
@@ -382,40 +405,47 @@ def _fitting(counts: Mapping[Directions, int], secrets: int) -> dict[Directions,
     taken: dict[Directions, int] = {}
     cells, digits = secrets, 0
     for one, many in counts.items():
-        size = max(max(column) for column in one).bit_length()
+        size = int(one.outcomes.max()).bit_length()
 
-        def fits(n: int, one: Directions = one, size: int = size, cells: int = cells, digits: int = digits) -> bool:
-            entries = cells * math.comb(n + len(one) - 1, n)
+        def fits(
+            n: int, own: int = len(one.outcomes), size: int = size, cells: int = cells, digits: int = digits
+        ) -> bool:
+            entries = cells * math.comb(n + own - 1, n)
             return entries <= MOST_CELLS and entries * (digits + n * size) <= MOST_DIGITS
 
         n = bisect_right(range(1, many + 1), 0, key=lambda n: 0 if fits(n) else 1)
         if n:
             taken[one] = n
-            cells, digits = cells * math.comb(n + len(one) - 1, n), digits + n * size
+            cells, digits = cells * math.comb(n + len(one.outcomes) - 1, n), digits + n * size
     return taken
 
 
 @lru_cache(maxsize=256)
 def _guarantees(counts: tuple[tuple[Directions, int], ...], prior: Prior | None) -> dict[str, float]:
     """Return what the product of channels guarantees, each as often as it is counted."""
+    (first, once), *others = counts
+    if once == 1 and not others:
+        return promises(first.outcomes.T, prior)
     columns: set[tuple[int, ...]] = set()
-    for i, (outcomes, many) in enumerate(counts):
-        powers = _powers(outcomes, many)
+    for i, (directions, many) in enumerate(counts):
+        powers = _powers(directions, many)
         columns = {_primitive(map(mul, a, b)) for a in columns for b in powers} if i else powers
     return promises(np.array(sorted(columns), dtype=object).T, prior)
 
 
-def _powers(outcomes: Directions, many: int) -> set[tuple[int, ...]]:
+def _powers(directions: Directions, many: int) -> set[tuple[int, ...]]:
     """Return the directions of `many` draws from one channel: products of powers of its outcomes."""
+    columns = list(map(tuple, directions.outcomes.tolist()))
     if many == 1:
-        return set(outcomes)
+        return set(columns)
     found: set[tuple[int, ...]] = set()
-    tables = [[tuple(1 for _ in outcomes[0])] for _ in outcomes]
-    for table, column in zip(tables, outcomes, strict=True):
+    tables = [[tuple(1 for _ in columns[0])] for _ in columns]
+    for table, column in zip(tables, columns, strict=True):
         for _ in range(many):
             table.append(tuple(map(mul, table[-1], column)))
-    for bars in combinations(range(many + len(outcomes) - 1), len(outcomes) - 1):
-        ends = (-1, *bars, many + len(outcomes) - 1)
+    last = many + len(columns) - 1
+    for bars in combinations(range(last), len(columns) - 1):
+        ends = (-1, *bars, last)
         times = [after - before - 1 for before, after in pairwise(ends)]
         column = reduce(lambda a, b: tuple(map(mul, a, b)), (t[n] for t, n in zip(tables, times, strict=True) if n))
         found.add(_primitive(column))
