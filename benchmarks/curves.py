@@ -85,11 +85,21 @@ def release_column(columns: int) -> None:
     dv.release("in.parquet", "out.parquet", column="answer", mechanism=COIN)
 
 
+def answers(names: list[str]) -> pa.Table:
+    """Return a hundred thousand rows, of each value as many."""
+    return pa.table({"x": [names[i % len(names)] for i in range(100_000)]})
+
+
 def release_values(values: int) -> None:
     """Design a mechanism under the names of values, and release a column through it."""
     names = [str(i) for i in range(values)]
-    answers = pa.table({"x": [names[i % values] for i in range(100_000)]})
-    dv.release(answers, "out.parquet", column="x", guarantee="ldp=2", values=names)
+    dv.release(answers(names), "out.parquet", column="x", guarantee="ldp=2", values=names)
+
+
+def preview_values(values: int) -> None:
+    """Design the mechanism of that release, and those of half and of twice its strength, and foresee their estimates."""
+    names = [str(i) for i in range(values)]
+    dv.preview(answers(names), column="x", guarantee="ldp=2", values=names)
 
 
 def report_values(values: int) -> None:
@@ -153,6 +163,7 @@ CURVES = {
     },
     "columns": Curve("columns beside the released one", (10, 100, 1000, 10_000), release_column, write_columns),
     "values": Curve("values, designed and released", (10, 100, 300, 1000), release_values),
+    "previewed": Curve("values, a release of them previewed", (10, 100, 300, 1000), preview_values),
     "reported": Curve("values, reported by a million", (1000, 30_000, 1_000_000), report_values),
     "releases": Curve("releases on record before one more", (100, 1000, 10_000, 100_000), enter_once, record),
     "cells": Curve("cells of counts", (100, 10_000, 250_000, 1_000_000, 4_000_000, 5_000_000), count_cells),

@@ -48,6 +48,29 @@ def turn(
     return low, high
 
 
+def enclosed(f: Callable[[float], float], low: float, high: float, width: float) -> tuple[float, float]:
+    """Return (low, high), no farther apart than `width`, between which a function falls below 0: f(low) >= 0 > f(high).
+
+    By false position; of an end that stays, the value is halved (Illinois: Dowell, Jarratt, 1971).
+
+    >>> low, high = enclosed(lambda x: 2.0 - x * x, 0.0, 2.0, 1e-9)
+    >>> low <= math.sqrt(2) < high, high - low <= 1e-9
+    (True, True)
+    """
+    above, below, moved = f(low), f(high), 0
+    while high - low > width:
+        place = low + (high - low) * (above / (above - below))
+        place = min(max(place, low + width / 2), high - width / 2)  # so that the far end comes near as well
+        if not low < place < high:
+            break
+        value = f(place)
+        if value >= 0:
+            low, above, below, moved = place, value, below / 2 if moved > 0 else below, 1
+        else:
+            high, below, above, moved = place, value, above / 2 if moved < 0 else above, -1
+    return low, high
+
+
 def grown(holds: Callable[[float], bool], start: float, largest: float = _LARGEST) -> tuple[float, float]:
     """Return (low, high), high the first of start, 2 start, ... that holds; +inf where none does up to the largest.
 

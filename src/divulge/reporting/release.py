@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from datetime import date, time, timedelta
+from secrets import token_hex
 from typing import Any
 
 from divulge.model.prior import Prior
@@ -47,18 +48,20 @@ def written(receipt: Receipt, chosen: Chosen, request: Release) -> dict[str, byt
 
 def keeper(receipt: Receipt, chosen: Chosen, request: Release) -> bytes:
     """Return the record that only the keeper of the source may see: counts, the whole receipt, and the report."""
-    counts = chosen.counts
+    counts, place = chosen.counts, token_hex(16)  # where the receipt will stand, which is JSON already
     found: dict[str, Any] = {
         "format": KEEPER,
         "note": _NOTE,
         "counts": None if not counts else [{"value": str_of(x), "count": n} for x, n in counts.items()],
-        "receipt": json.loads(receipt.to_json(keeper=True)),
+        "receipt": place,
         "request": request.to_dict(strict=False),
         "for_the_keeper": list(chosen.private),
     }
     about = full_report(receipt, chosen)
     found["report"] = None if about is None else about.to_dict()
-    return (printable_json(json.dumps(_as_json(found), ensure_ascii=False, allow_nan=False)) + "\n").encode()
+    written = json.dumps(_as_json(found), ensure_ascii=False, allow_nan=False)
+    whole = written.replace(f'"{place}"', receipt.to_json(keeper=True).decode().strip(), 1)
+    return (printable_json(whole) + "\n").encode()
 
 
 def full_report(receipt: Receipt, chosen: Chosen) -> Report | None:

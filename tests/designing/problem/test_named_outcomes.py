@@ -290,7 +290,7 @@ def test_values_that_share_a_probability_bound_the_variance_as_all_of_them_do() 
         assert ESTIMATION["estimation"].bound(prior, 0.3) == pytest.approx(np.sqrt(eigenvalues).sum() ** 2 / 0.3)
 
 
-def test_swaps_are_those_of_sides_that_are_looked_up_anew() -> None:
+def test_swaps_are_those_that_are_tried_one_by_one() -> None:
     for size, many in ((12, 3), (40, 11), (7, 6)):
         random, column = np.random.default_rng(0), np.zeros(size, dtype=bool)
         column[0] = True

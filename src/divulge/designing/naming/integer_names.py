@@ -66,9 +66,8 @@ class Rounder:
         def keeps(step: int) -> bool:
             return self._keeps(at(step))
 
-        if keeps(0):
-            return at(0)
-        return at(least_integer(keeps, 0, last)) if keeps(last) else None
+        step = 0 if keeps(0) else least_integer(keeps, 0, last)
+        return at(step) if step <= last else None
 
     def _keeps(self, integers: np.ndarray) -> bool:
         return (
@@ -82,8 +81,8 @@ class Rounder:
         """The least mass with which each outcome occurs that many times as often as its value, or as one in N."""
         shares = self.checker.prior
         n, total, asked = len(shares), int(shares.sum()), Fraction(self.names.occurrence)
-        least = [asked * min(Fraction(int(p)), Fraction(total, n)) * 2**self.bits for p in shares.tolist()]
-        return np.array([math.ceil(one) for one in least], dtype=object)
+        least = {p: asked * min(Fraction(int(p)), Fraction(total, n)) * 2**self.bits for p in set(shares.tolist())}
+        return np.array([math.ceil(least[p]) for p in shares.tolist()], dtype=object)
 
 
 def _largest_remainders(channel: np.ndarray, whole: int) -> np.ndarray:
@@ -104,9 +103,14 @@ def keeps_names(integers: np.ndarray, leads: np.ndarray) -> bool:
     """Say whether every column is strictly largest at its own value, and as many times larger as asked, exactly."""
     own = np.diag(integers)
     others = np.where(np.eye(len(integers), dtype=bool), -1, integers).max(axis=0, initial=-1)
-    strictly = bool((own > others).all())
-    asked = [Fraction(lead) for lead in leads.tolist()]
-    return strictly and all(int(a) >= lead * int(b) for a, b, lead in zip(own, others, asked, strict=True) if lead > 1)
+    if not (own > others).all():
+        return False
+    close = np.flatnonzero((leads > 1) & (own < leads * others * (1 + _CLOSE)))
+    return all(int(own[y]) >= Fraction(float(leads[y])) * int(others[y]) for y in close.tolist())
+
+
+_CLOSE = 2.0**-40
+"""Doubles decide about a lead that is larger than asked by this share, which is far above their rounding."""
 
 
 def keeps(channel: np.ndarray, prior: np.ndarray, limits: Limits, leads: np.ndarray, margin: float = 1e-7) -> bool:

@@ -8,6 +8,7 @@ steps for convex maximization: Mangasarian, "Machine learning via polyhedral con
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -30,6 +31,7 @@ from divulge.designing.start.closed_forms import closed
 from divulge.designing.start.diagonal import truncated
 from divulge.designing.supports.correlated import Informed
 from divulge.errors import DivulgeError
+from divulge.measures.numeric.inverses import turned
 
 SOLVED = 12
 """Up to this many values the optimum without names is searched for."""
@@ -69,7 +71,15 @@ class Named:
 
     def value(self, channel: np.ndarray) -> float:
         """Return the utility, large when good."""
-        return (-1.0 if self.goal.least else 1.0) * self.goal.of(self.prior, channel)
+        prior = self.prior
+        if isinstance(self.goal, Estimation):  # whatever the labels: in this order sets are circulants
+            prior, channel = prior[self.order], channel[np.ix_(self.order, self.order)]
+        return (-1.0 if self.goal.least else 1.0) * self.goal.of(prior, channel)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The values from the most probable on."""
+        return np.argsort(-self.prior, kind="stable")
 
     def slopes(self, channel: np.ndarray) -> np.ndarray:
         """Return scores whose mean rises as the utility does, shape (N, N)."""
@@ -133,11 +143,10 @@ def set_channels(task: Named) -> Iterable[np.ndarray]:
     if limits.high < math.inf:
         share = (1 - limits.low) / (limits.high - limits.low)
         sizes += [min(max(round(part * share * n), 2), n - 1) for part in (0.6, 0.9)]
-    order = np.argsort(-p, kind="stable")
+    order = task.order
     for many in sorted(set(sizes)):
-        column = circulant_set(n, many)
         up = np.zeros((n, n), dtype=bool)
-        up[np.ix_(order, order)] = column[(np.arange(n)[:, None] - np.arange(n)) % n]
+        up[np.ix_(order, order)] = turned(circulant_set(n, many))
         channel = leveled_sets(p, limits, up, task.naming.leads)
         if channel is not None:
             yield channel

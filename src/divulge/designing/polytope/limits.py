@@ -154,18 +154,18 @@ class Classes:
 
 def classes_of(probabilities: np.ndarray) -> Classes:
     """Return the classes of a strictly positive prior (float64 or exact), likeliest first."""
-    distinct, of = np.unique(probabilities, return_inverse=True)
-    distinct, of = distinct[::-1], len(distinct) - 1 - of
-    members = tuple(np.flatnonzero(of == c) for c in range(len(distinct)))
+    rows = dict[Any, list[int]]()
+    for x, p in enumerate(probabilities.tolist()):
+        rows.setdefault(p, []).append(x)
+    distinct = sorted(rows, reverse=True)
+    members = tuple(np.array(rows[p]) for p in distinct)
     counts = None
     if probabilities.dtype == object:
-        n = math.lcm(*(p.denominator for p in distinct.tolist()))
-        whole = [int(p * n) for p in distinct.tolist()]
+        n = math.lcm(*(p.denominator for p in distinct))
+        whole = [int(p * n) for p in distinct]
         common = math.gcd(*whole)
         counts = np.array([c // common for c in whole]) if n // common < 2**40 else None
-    return Classes(
-        np.array([float(p) for p in distinct.tolist()]), np.array([len(rows) for rows in members]), members, counts
-    )
+    return Classes(np.array([float(p) for p in distinct]), np.array([len(own) for own in members]), members, counts)
 
 
 def sum_of_others(values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ as far as is known here: then the ball of the chain, rounded up, is the bound.
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import wraps
+from functools import lru_cache, wraps
 from numbers import Real
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from divulge import exact
 from divulge.guarantees.calculus.context import Context
 from divulge.guarantees.calculus.search import Index, Known
+from divulge.model.prior import Prior
 
 
 class Irrational(ArithmeticError):
@@ -212,6 +213,12 @@ IRRATIONAL = Number(None, "?")
 """What is not known to be rational."""
 
 
+@lru_cache(maxsize=4)
+def _probabilities(prior: Prior) -> tuple[Number, ...]:
+    """Return the probabilities of the secrets that occur: each of many chains under one prior asks for them."""
+    return tuple(Number.of(v) for v in prior if v > 0)
+
+
 class Rationally:
     """The values of a chain that are rational numbers, in a context."""
 
@@ -219,7 +226,7 @@ class Rationally:
         self._setting = {
             "p": None if context.p_min is None else Number.of(context.p_min),
             "n": None if context.n_max is None else Number.of(context.n_max),
-            "prior": None if context.prior is None else [Number.of(v) for v in context.prior if v > 0],
+            "prior": None if context.prior is None else _probabilities(context.prior),
             "whole": None,  # what takes labels into account is irrational
             "number": Number.of,
         }

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from divulge.extras import require
+from divulge.roots import enclosed
 
 Interval = tuple[np.ndarray, np.ndarray]
 """Lower and upper ends."""
@@ -108,12 +108,12 @@ def _stakes(n: int, risk: float, variance: tuple[float, float]) -> np.ndarray:
     """Return stakes c / m: sqrt(2 log(2 / risk) / n V) is the best for variance V, each good within a factor of 2."""
     unit = 2 * math.log(2 / risk) / n
     first, last = (math.sqrt(unit / max(v, unit / n**2)) for v in (variance[1], variance[0]))
-    return np.geomspace(first, last, math.ceil(_PER_OCTAVE * math.log2(last / first)) + 1)[:, None]
+    steps = math.ceil(_PER_OCTAVE * math.log2(last / first))
+    return first * (last / first) ** (np.arange(steps + 1)[:, None] / max(steps, 1))
 
 
 def _betting_below(counts: np.ndarray, numbers: np.ndarray, risk: float, stakes: np.ndarray) -> float:
     """Return the smallest mean that a mixture of stakes does not refute."""
-    optimize = require("scipy.optimize", "science")
     seen = counts > 0
     counts, numbers = counts[seen], numbers[seen]
     mean = float(counts @ numbers) / int(counts.sum())
@@ -133,8 +133,8 @@ def _betting_below(counts: np.ndarray, numbers: np.ndarray, risk: float, stakes:
         if first < _LEAST_LOG:
             return 0.0
         first -= 2.0
-    root: Any = optimize.brentq(excess, first, last, xtol=1e-12, rtol=1e-12)
-    return math.exp(root - 1e-11)
+    refuted, _ = enclosed(excess, first, last, 1e-12)
+    return math.exp(refuted - 1e-11)
 
 
 def _variance(counts: np.ndarray, inverse: np.ndarray) -> np.ndarray:

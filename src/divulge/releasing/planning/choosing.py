@@ -17,7 +17,6 @@ from divulge.designing.tradeoff.families import FAMILIES, Named, tuned
 from divulge.errors import DivulgeError
 from divulge.guarantees.guarantee import Guarantee
 from divulge.guarantees.kinds import LDP, PMC
-from divulge.measures.pointwise.density import ldp
 from divulge.measures.robust import PriorSet
 from divulge.model.channel import Channel
 from divulge.model.integer import IntegerChannel
@@ -328,6 +327,12 @@ def _true(channel: Channel) -> bool:
     )
 
 
+def _rules_out(channel: Channel) -> bool:
+    """Say whether an outcome rules out a value, while others have it: ldp is infinite then."""
+    never = channel.floats == 0
+    return bool((never.any(axis=0) & ~never.all(axis=0)).any())
+
+
 def _by_name(choice: Release, prior: Prior) -> Channel:
     name = str(choice.mechanism)
     if name not in NAMED:
@@ -344,7 +349,13 @@ def _by_name(choice: Release, prior: Prior) -> Channel:
 
 
 def _require_a_bound(prior: Prior, assumed: Assumed, guarantees: tuple[Guarantee, ...]) -> None:
-    """Refuse guarantees that the truth itself keeps: under the prior they promise nothing."""
+    """Refuse guarantees that the truth itself keeps: under the prior they promise nothing.
+
+    It keeps no ldp of two values, which it tells apart.
+    """
+    finite = (math.isfinite(float(one.values()["epsilon"])) for one in guarantees if one.kind in ("ldp", "dp"))
+    if len(prior) > 1 and any(finite):
+        return
     truth = certified(("",), IntegerChannel.of(Channel(np.eye(len(prior)), prior.secrets, prior.secrets)), assumed)
     try:
         for one in guarantees:
@@ -440,7 +451,7 @@ def designed(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> 
         channels += [one.channel for one in tuned_in_time]
         notes += _not_compared(choice, missing)
     channels += [] if made is None else [made.channel]
-    found = [one for one in channels if _true(one) and (choice.rule_out or math.isfinite(ldp(one)))]
+    found = [one for one in channels if _true(one) and (choice.rule_out or not _rules_out(one))]
     if made is not None and len(found) == 1 and found[0] is made.channel and math.isfinite(made.utility):
         best, channel = 0.0, made.channel  # nothing to compare it with
     else:
@@ -535,7 +546,7 @@ def _sets(choice: Release, kept: tuple[Guarantee, ...], assumed: Assumed) -> tup
             f"The design was stopped after {choice.time_limit:g} s, with {made.objective} {made.utility:.4g} where "
             f"{made.side} {made.bound:.4g} is possible. Hint: time_limit (--time-limit) allows it longer."
         )
-    if not choice.rule_out and math.isinf(ldp(made.channel)):
+    if not choice.rule_out and _rules_out(made.channel):
         raise DivulgeError.of(
             "guarantee", "keep outcomes from ruling values out", "the best mechanism under it",
             "one whose outcomes do", "add ldp=E or pmc=E; rule_out=True (--rule-out) allows it.",
