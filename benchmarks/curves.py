@@ -97,7 +97,7 @@ def release_values(values: int) -> None:
 
 
 def preview_values(values: int) -> None:
-    """Design the mechanism of that release, and those of half and of twice its strength, and foresee their estimates."""
+    """Design mechanisms of half, the whole and twice the strength of that release, and foresee their estimates."""
     names = [str(i) for i in range(values)]
     dv.preview(answers(names), column="x", guarantee="ldp=2", values=names)
 

@@ -1,7 +1,7 @@
 """Parquet and Arrow files, and folders of Parquet files, as tables."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -27,17 +27,16 @@ def parquet(content: Content, settings: Settings) -> Source:
         groups = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
         # what a small file says of itself is not read again: the file is found unchanged each time
         about = file.metadata if file.metadata.num_columns * len(groups) <= _KEPT else None
-    measured = dict[tuple[str, ...], int]()
 
-    def fitting(columns: Sequence[str]) -> int:
+    @cache
+    def measured(columns: tuple[str, ...], coded: frozenset[str]) -> int:
+        with content.open() as opened:
+            longest = longest_text(opened, columns, settings.limits, about, coded)
+        return max(1, settings.limits.bytes // (4 * longest))
+
+    def fitting(columns: Sequence[str], coded: Sequence[str]) -> int:
         """Return how many rows of columns fit into memory; refuse columns that would not fit at all."""
-        wanted = tuple(columns)
-        if wanted not in measured:
-            with content.open() as opened:
-                measured[wanted] = max(
-                    1, settings.limits.bytes // (4 * longest_text(opened, wanted, settings.limits, about))
-                )
-        return min(measured[wanted], batch_rows(len(columns)))
+        return min(measured(tuple(columns), frozenset(coded)), batch_rows(len(columns)))
 
     def batches(
         columns: Sequence[str], coded: Sequence[str], rows: int, chosen: Sequence[int], alone: bool
@@ -52,16 +51,16 @@ def parquet(content: Content, settings: Settings) -> Source:
             yield from file.iter_batches(rows, row_groups=chosen, columns=list(columns), use_threads=alone)
 
     def stream(columns: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-        few = fitting(columns)
+        few = fitting(columns, coded)
         found = batches(columns, coded, few, range(len(groups)), alone=rows > _IN_CACHE)
         yield from found if rows <= few else _ahead(found)
 
     def divided(columns: Sequence[str], many: int) -> list[Source]:
-        rows = min(fitting(columns), _IN_CACHE)
+        fitting(columns, columns)  # before anything is read
 
         def part(chosen: Sequence[int]) -> Source:
             def stream(names: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-                return batches(names, coded, rows, chosen, alone=False)
+                return batches(names, coded, min(fitting(names, coded), _IN_CACHE), chosen, alone=False)
 
             return content.source(schema, None, stream, codable)
 
@@ -94,12 +93,19 @@ _KEPT = 64
 """Columns of groups of rows up to which the footer of a file is kept, 20 kB: a folder may have thousands of files."""
 
 
-def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits, footer: Any = None) -> int:
+_UNPACKED = {"UNCOMPRESSED": 1, "SNAPPY": 22}
+"""How many times its size in the file a page has in memory at most: three bytes of Snappy stand for 64."""
+
+
+def longest_text(
+    stream: BinaryIO, columns: Sequence[str], limits: Limits, footer: Any = None, coded: Collection[str] = ()
+) -> int:
     """Return a bound on the bytes of a cell of columns of a Parquet file, at least 1; refuse what would not fit.
 
     A few bytes can repeat one long value a million times, or stand for a list of a billion zeros. What the file says of
     its parts bounds all but the values of a dictionary, and of texts that share their beginnings (DELTA_BYTE_ARRAY):
-    these are looked at, of each part the dictionary with one row, or a few rows at a time.
+    these are looked at, of each part the dictionary with one row, or a few rows at a time. Columns that are read as
+    positions in a dictionary, `coded`, repeat none of its values: it is looked at only where it may be large.
     """
     parquet = require("pyarrow.parquet", "tables")
     stream.seek(0)
@@ -107,7 +113,7 @@ def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits, foote
         names, about, leaves = file.schema_arrow.names, file.metadata, file.schema
 
         @cache
-        def coded(path: str) -> Any:
+        def dictionaries(path: str) -> Any:
             return parquet.ParquetFile(
                 stream, metadata=about, read_dictionary=[path], pre_buffer=False, buffer_size=1 << 16
             )
@@ -127,8 +133,9 @@ def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits, foote
                 if not flat:
                     limits.allow("a column of lists or records", "bytes", 8 * chunk.num_values)
                 width = max(8, leaves.column(place).length)
-                if chunk.physical_type == "BYTE_ARRAY":
-                    width = min(unpacked, _longest_value(file, coded, number, path, flat, chunk, limits))
+                small = flat and path in coded and _dictionary_bytes(chunk) <= LONGEST_TEXT
+                if chunk.physical_type == "BYTE_ARRAY" and not small:
+                    width = min(unpacked, _longest_value(file, dictionaries, number, path, flat, chunk, limits))
                 if not flat:
                     limits.allow("a column of lists or records", "bytes", width * chunk.num_values)
                 elif width > LONGEST_TEXT:
@@ -138,12 +145,20 @@ def longest_text(stream: BinaryIO, columns: Sequence[str], limits: Limits, foote
     return longest
 
 
+def _dictionary_bytes(chunk: Any) -> float:
+    """Return a bound on the bytes of the values of a part that is all positions in a dictionary; inf for another."""
+    if not chunk.has_dictionary_page or "DELTA_BYTE_ARRAY" in chunk.encodings:
+        return math.inf
+    packed = chunk.data_page_offset - chunk.dictionary_page_offset
+    return packed * _UNPACKED.get(chunk.compression, math.inf) if packed > 0 else math.inf
+
+
 def _longest_value(
-    file: Any, coded: Callable[[str], Any], number: int, path: str, flat: bool, chunk: Any, limits: Limits
+    file: Any, dictionaries: Callable[[str], Any], number: int, path: str, flat: bool, chunk: Any, limits: Limits
 ) -> int:
     """Return a bound on the bytes of a value that can stand in many places of a part of a Parquet file.
 
-    `coded` of a column returns the same file with this column as positions in its dictionary.
+    `dictionaries` of a column returns the same file with this column as positions in its dictionary.
     """
     unpacked = chunk.total_uncompressed_size
     along = "DELTA_BYTE_ARRAY" in chunk.encodings
@@ -153,7 +168,7 @@ def _longest_value(
         return 1
     rows = max(1, limits.bytes // (4 * unpacked)) if along else 1
     longest = 1
-    for batch in (file if along else coded(path)).iter_batches(rows, row_groups=[number], columns=[path]):
+    for batch in (file if along else dictionaries(path)).iter_batches(rows, row_groups=[number], columns=[path]):
         longest = max(longest, *map(_longest_part, batch.columns))
         if not along or longest > LONGEST_TEXT:
             break
