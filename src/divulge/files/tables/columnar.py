@@ -29,14 +29,14 @@ def parquet(content: Content, settings: Settings) -> Source:
         about = file.metadata if file.metadata.num_columns * len(groups) <= _KEPT else None
 
     @cache
-    def measured(columns: tuple[str, ...], coded: frozenset[str]) -> int:
+    def most_rows(columns: tuple[str, ...], coded: frozenset[str]) -> int:
         with content.open() as opened:
             longest = longest_text(opened, columns, settings.limits, about, coded)
         return max(1, settings.limits.bytes // (4 * longest))
 
     def fitting(columns: Sequence[str], coded: Sequence[str]) -> int:
         """Return how many rows of columns fit into memory; refuse columns that would not fit at all."""
-        return min(measured(tuple(columns), frozenset(coded)), batch_rows(len(columns)))
+        return min(most_rows(tuple(columns), frozenset(coded)), batch_rows(len(columns)))
 
     def batches(
         columns: Sequence[str], coded: Sequence[str], rows: int, chosen: Sequence[int], alone: bool
