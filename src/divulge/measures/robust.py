@@ -341,18 +341,28 @@ class L1Ball(PriorSet):
         >>> L1Ball([0.5, 0.5], 0.25).least(np.array([2.0, 1.0])).tolist()
         [0.375, 0.625]
         """
-        prior = exact.as_fractions(self.center.probabilities)
+        fractions, total, begun = self._center
         lowest = first_smallest(values, relative=LAST_BITS, absolute=0.0)
-        budget = min(Fraction(self.radius) / 2, sum(prior) - prior[lowest])
-        prior[lowest] += budget
+        budget = min(Fraction(self.radius) / 2, total - fractions[lowest])
+        changed = {lowest: fractions[lowest] + budget}
         for x in np.argsort(-values, kind="stable").tolist():
             if not budget > 0:
                 break
             if x != lowest:
-                moved = min(budget, prior[x])
-                prior[x] -= moved
+                moved = min(budget, fractions[x])
+                changed[x] = fractions[x] - moved
                 budget -= moved
-        return prior if self.center.exact and not isinstance(self.radius, float) else exact.as_floats(prior)
+        prior = begun.copy()
+        for x, share in changed.items():
+            prior[x] = share if exact.is_exact(begun) else exact.as_float(share)
+        return prior
+
+    @cached_property
+    def _center(self) -> tuple[np.ndarray, Fraction, np.ndarray]:
+        """The center in fractions, their sum, and what the priors of the ball begin as: these, or doubles."""
+        fractions = exact.as_fractions(self.center.probabilities)
+        sharp = self.center.exact and not isinstance(self.radius, float)
+        return fractions, sum(fractions.tolist(), Fraction(0)), fractions if sharp else exact.as_floats(fractions)
 
 
 @dataclass(frozen=True, eq=False)
