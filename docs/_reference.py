@@ -1,5 +1,12 @@
-"""Make the pages of the reference: for each public module, of large ones by where names are from, and for commands."""
+"""Make the pages of the reference: for each public module, of large ones by where names are from, and for commands.
 
+With DIVULGE_DRAFT docstrings stand there as they are written, where mkdocstrings takes half of the time of the site.
+"""
+
+import inspect
+import os
+from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 import divulge
@@ -55,6 +62,9 @@ COMMANDS_BY = {
 }  # fmt: skip
 """Folder of commands -> the title of their page."""
 
+_SAYS = (FunctionType, classmethod, staticmethod, property, cached_property)
+"""Members of a class that have docstrings of their own."""
+
 RANK = "---\nsearch:\n  boost: {boost}\n---\n\n"
 """Guides come first when somebody searches; the reference is there for those who know a name."""
 
@@ -90,13 +100,29 @@ def module_pages(module: str) -> dict[str, str]:
         links = " · ".join(
             f"[`{n}`]({f'{module}-{on[n]}.md' if on[n] and not told else ''}#{place}.{n})" for n in shown
         )
-        return RANK.format(boost=0.4) + "\n\n".join([f"# {title}", links, *(f"::: {place}.{name}" for name in told)])
+        return RANK.format(boost=0.4) + "\n\n".join([f"# {title}", links, *(told_of(place, name) for name in told)])
 
     found = {f"reference/{module}.md": page(TITLES[module], names, [] if parts else names)}
     for part, (title, _) in parts.items():
         mine = [name for name in names if on[name] == part]
         found[f"reference/{module}-{part}.md"] = page(f"{TITLES[module]}: {title}", mine, mine)
     return found
+
+
+def docstrings(place: str, name: str) -> list[str]:
+    """Return what a public name and, of a class, its public members say of themselves."""
+    found = getattr(divulge if place == "divulge" else getattr(divulge, place.removeprefix("divulge.")), name)
+    members = vars(found).items() if inspect.isclass(found) else ()
+    told = [found, *(member for key, member in members if key[0] != "_" and isinstance(member, _SAYS))]
+    return [inspect.cleandoc(one.__doc__) for one in told if isinstance(one.__doc__, str)]
+
+
+def told_of(place: str, name: str) -> str:
+    """Return what makes mkdocstrings tell of a public name; in a draft its docstrings, under the same anchor."""
+    if not os.environ.get("DIVULGE_DRAFT"):
+        return f"::: {place}.{name}"
+    words = "\n\n".join(docstrings(place, name))
+    return f"### `{name}` {{ #{place}.{name} }}\n\n~~~~text\n{words}\n~~~~"
 
 
 def command_pages() -> dict[str, str]:

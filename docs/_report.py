@@ -1,4 +1,6 @@
-"""Show a report where a page says <!-- report -->."""
+"""Show a report where a page says <!-- report -->; with DIVULGE_DRAFT an empty frame."""
+
+import os
 
 import divulge as dv
 
@@ -15,4 +17,7 @@ def example() -> dv.results.Report:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    return markdown.replace(MARK, example()._repr_html_()) if MARK in markdown else markdown
+    if MARK not in markdown:
+        return markdown
+    draft = os.environ.get("DIVULGE_DRAFT")
+    return markdown.replace(MARK, '<iframe title="A report"></iframe>' if draft else example()._repr_html_())

@@ -63,7 +63,7 @@ class Watched:
 
         serious = [
             f"{rule['id']}: {node['html'][:200]}"
-            for rule in Axe().run(self.page).response["violations"]
+            for rule in Axe().run(self.page, options={"resultTypes": ["violations"]}).response["violations"]
             for node in rule["nodes"]
             if rule["impact"] in ("serious", "critical")
         ]

@@ -300,3 +300,17 @@ def test_every_public_name_is_on_one_page_of_the_reference() -> None:
         assert f" {path}\n" in nav
         for page, name in re.findall(r"\]\(([\w-]*\.?m?d?)#([\w.]+)\)", text):
             assert f"::: {name}" in (pages[f"reference/{page}"] if page else text)
+
+
+def test_every_docstring_of_the_reference_is_read_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """A section that mkdocstrings cannot read stops the build of the site, of which the suite makes a draft."""
+    from griffe import Docstring
+
+    made, read = hook("_reference"), 0
+    for module in made.TITLES:
+        place = "divulge" if module == "divulge" else f"divulge.{module}"
+        for name in made.names_of(module):
+            for text in made.docstrings(place, name):
+                read += bool(Docstring(text).parse("numpy", warn_missing_types=False))
+                assert not caplog.records, f"{place}.{name}: {caplog.text}"
+    assert read > 800
