@@ -1,7 +1,7 @@
 """The documentation in a browser: on a phone and a wide screen, light and dark, by eye and by screen reader."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urljoin
@@ -21,7 +21,7 @@ FIRST = {False: ("",), True: ("papers/envelopes/", "notebooks/from-qif/")}
 
 
 @contextmanager
-def browser(width: int = 1280, dark: bool = False) -> Iterator[Watched]:
+def browser(width: int = 1280, dark: bool = False) -> Generator[Watched]:
     """Open a page that has nothing to search in: each one would read the index of all, longer than it is shown."""
     with watching(width, dark) as watched:
         nothing = {"config": {"lang": ["en"], "separator": " ", "pipeline": [], "fields": {}}, "docs": []}
