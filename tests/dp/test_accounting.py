@@ -46,7 +46,7 @@ def read_channel(name: str) -> Any:
 @pytest.mark.parametrize(
     ("pair", "named", "count"),
     [
-        ((norm(0, 1), norm(0.5, 1)), dv.dp.GaussianMechanism(2.0), 2),
+        pytest.param((norm(0, 1), norm(0.5, 1)), dv.dp.GaussianMechanism(2.0), 2, marks=pytest.mark.long),
         ((laplace(0), laplace(1)), dv.dp.LaplaceMechanism(1.0), 3),
     ],
 )
@@ -58,6 +58,7 @@ def test_densities_by_hand_are_composed_between_two_pairs_of_atoms(pair: Any, na
     assert found.upper - found.lower <= 2e-3
 
 
+@pytest.mark.long
 def test_two_different_pairs_of_densities() -> None:
     first = dv.dp.DistributionPair(logistic(0), logistic(1))
     second = dv.dp.DistributionPair(norm(0, 1), norm(0.3, 1))
@@ -133,7 +134,7 @@ def test_the_tolerance_is_asked_for() -> None:
     assert narrow.lower <= wide.upper
 
 
-MANY = 500 if THOROUGH else 50
+MANY = 500 if THOROUGH else 10
 
 LISTS: dict[str, list[Any]] = {
     "atoms on no lattice beside noise": [

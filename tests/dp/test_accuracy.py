@@ -106,7 +106,7 @@ def worst_rate(p: Row, q: Row) -> mpf:
     best = values.index(max(values))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     share = (sqrt(mpf(5)) - 1) / 2
-    for _ in range(50):
+    for _ in range(36):
         left, right = high - share * (high - low), low + share * (high - low)
         low, high = (low, right) if renyi(p, q, left) / left > renyi(p, q, right) / right else (left, high)
     return max(*values, renyi(p, q, low) / low)

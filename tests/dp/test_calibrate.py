@@ -78,7 +78,7 @@ def test_hits_of_a_list_are_bounded_from_above_by_its_deltas() -> None:
     found = dv.calibrate("laplace", "hits=0.3:0.05", count=3)
     assert found.level <= 0.3
     composed = dv.compose((LaplaceMechanism(found.value), 3))
-    grid = np.linspace(0, composed.pure_epsilon, 400)
+    grid = np.linspace(0, composed.pure_epsilon, 100)
     assert min(composed.delta(e).lower + 0.05 * math.exp(e) for e in grid.tolist()) >= 0.3 - 2e-5
 
 
@@ -113,7 +113,7 @@ def test_the_largest_rate() -> None:
 
 def test_random_lists_return_to_their_goal() -> None:
     rng = np.random.default_rng(0)
-    for _ in range(24 if THOROUGH else 2):
+    for _ in range(24 if THOROUGH else 1):
         family = str(rng.choice(["gaussian", "laplace", "randomized-response", "discrete-laplace"]))
         epsilon, delta = float(np.exp(rng.uniform(-2, 2))), float(10 ** rng.uniform(-9, -3))
         count = int(rng.integers(1, 40))
@@ -173,7 +173,14 @@ def test_a_belief_rises_so_far_in_so_few_outcomes(before: float, after: float, s
             dv.calibrate("gaussian", wrong)
 
 
-@pytest.mark.parametrize("kind", sorted(LEVELS))
+KINDS = [
+    pytest.param(kind, marks=[pytest.mark.long] * (kind in ("gdp", "hits", "posterior", "zcdp")))
+    for kind in sorted(LEVELS)
+]
+"""The kinds of goals; those whose levels take long have closed forms above."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_goal_is_met_from_the_safe_side_and_missed_by_a_little_less(kind: str) -> None:
     """Of random lists: the level lies below the goal by 1e-6 of it at most, and a noise of 1e-4 less breaks it."""
     rng = np.random.default_rng(sum(map(ord, kind)))
@@ -234,15 +241,15 @@ def test_an_interval_is_filled_by_the_most_noise(family: str, reach: float, leve
 
 
 def test_shuffled_reports_have_the_largest_local_epsilon_that_keeps_the_goal() -> None:
-    found = dv.calibrate("randomized-response", "adp=0.4:1e-5", people=300)
+    found = dv.calibrate("randomized-response", "adp=0.4:1e-5", people=100)
     assert found.sought == "epsilon"
     for factor, kept in ((1.0, True), (1.001, False)):
         local = RandomizedResponse(found.value * factor)
-        assert (dv.compose(dv.dp.Shuffled(local, 300)).epsilon(1e-5).upper <= 0.4) == kept
-    any_local = dv.calibrate("shuffled", "adp=0.4:1e-5", people=300)
-    assert any_local.mechanism == dv.dp.Shuffled(any_local.value, 300)
+        assert (dv.compose(dv.dp.Shuffled(local, 100)).epsilon(1e-5).upper <= 0.4) == kept
+    any_local = dv.calibrate("shuffled", "adp=0.4:1e-5", people=100)
+    assert any_local.mechanism == dv.dp.Shuffled(any_local.value, 100)
     assert any_local.value == pytest.approx(found.value, rel=1e-5)  # randomized response tells most
-    noise = dv.calibrate("laplace", "adp=0.4:1e-5", people=300)
+    noise = dv.calibrate("laplace", "adp=0.4:1e-5", people=100)
     assert noise.value == pytest.approx(1 / any_local.value, rel=1e-5)
 
 
@@ -263,7 +270,8 @@ def test_what_is_no_interval_is_refused(goal: str) -> None:
         dv.calibrate("randomized-response", "interval=5")
 
 
-def test_a_thousand_sampled_gaussians_take_few_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("count", "rate"), [(30, None), pytest.param(1000, 0.01, marks=pytest.mark.long)])
+def test_many_gaussians_take_few_accounts(count: int, rate: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """One with narrow brackets, two with middle ones: each costs as much as all the wide ones."""
     from divulge.dp import calibrate as module
 
@@ -274,9 +282,10 @@ def test_a_thousand_sampled_gaussians_take_few_accounts(monkeypatch: pytest.Monk
         return dv.compose(*given, tolerance=tolerance)
 
     monkeypatch.setattr(module, "compose", counted)
-    found = dv.calibrate("gaussian", "adp=1:1e-5", count=1000, rate=0.01)
+    found = dv.calibrate("gaussian", "adp=1:1e-5", count=count, rate=rate)
     assert 1 - CLOSE <= found.level <= 1
-    again = dv.compose((PoissonSampled(GaussianMechanism(found.value), 0.01), 1000)).epsilon(1e-5)
+    mechanism = GaussianMechanism(found.value)
+    again = dv.compose((PoissonSampled(mechanism, rate) if rate else mechanism, count)).epsilon(1e-5)
     assert 1 - 2 * CLOSE <= again.upper <= 1 + CLOSE
     assert again.lower <= 1
     assert tried.count(min(tried)) == 1

@@ -160,7 +160,7 @@ def test_the_truth_is_refuted_as_seldom_as_promised(bound: Callable[[np.ndarray]
 def test_looking_at_all_numbers_of_guesses_pays() -> None:
     """Against the best number of guesses with its share of the risk (Bonferroni), means over runs."""
     rng = np.random.default_rng(0)
-    for m, shift, least, other in [(200, 2, 2.437, 1.930), (1000, 4, 5.115, 4.342)]:
+    for m, shift, least, other in [(200, 2, 2.437, 1.930), (1000, 4, 5.115, 4.342)][: few(2, least=1)]:
         found = []
         for _ in range(few(30, least=5)):
             inside = rng.random(m) < 0.5

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import THOROUGH
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -68,14 +69,14 @@ def test_the_command_and_the_function_refuse_the_same(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     refused = 0
-    for kind, wrapped, parameter in CASES:
+    for turn, (kind, wrapped, parameter) in enumerate(CASES):
         if kind != name:
             continue
-        for value in BAD:
+        for value in BAD if THOROUGH else BAD[turn % 2 :: 2]:  # each is asked of every other parameter
             here, there = called(kind, wrapped, parameter, value), asked(kind, wrapped, parameter, value)
             assert (here is None) == (there is None), (wrapped, parameter, value, here, there)
             refused += here is not None
-    assert refused >= len(BAD)
+    assert refused >= len(BAD) / (1 if THOROUGH else 2)
 
 
 BEFORE: dict[str, tuple[Any, list[Any]]] = {

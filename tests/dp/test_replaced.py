@@ -97,10 +97,10 @@ def test_rate_one_is_two_steps() -> None:
 def test_in_lists() -> None:
     gaussian = dv.dp.GaussianMechanism(1.0)
     sampled = PoissonSampled(gaussian, 0.05, neighbors="replaced")
-    found = dv.compose((sampled, 20), tolerance=1e-3).epsilon(1e-5)
-    other = dv.compose((PoissonSampled(gaussian, 0.05), 20), tolerance=1e-3).epsilon(1e-5)
-    assert other.upper < found.lower <= found.upper < found.lower + 0.01
-    together = dv.compose(sampled, dv.dp.FixedSizeSampled(gaussian, 5, 100), dv.dp.Shuffled(1.0, 100), tolerance=1e-3)
+    found = dv.compose((sampled, 5), tolerance=1e-2).epsilon(1e-5)
+    other = dv.compose((PoissonSampled(gaussian, 0.05), 5), tolerance=1e-2).epsilon(1e-5)
+    assert other.upper < found.lower <= found.upper < found.lower + 0.05
+    together = dv.compose(sampled, dv.dp.FixedSizeSampled(gaussian, 5, 100), dv.dp.Shuffled(1.0, 100), tolerance=1e-1)
     assert together.epsilon(1e-3).upper < 3
     assert "replaced" in repr(sampled)
     assert PoissonSampled(sampled, 0.5, neighbors="replaced").losses()[0].highest < sampled.losses()[0].highest

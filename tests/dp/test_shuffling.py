@@ -108,7 +108,9 @@ def one_sum(epsilon: float, n: int, e: float, rate: float) -> float:
     return float(binom.pmf(many, n - 1, rate) @ np.maximum(gained, 0.0)) / (p + 1)
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(300, 1.0), (10_000, 2.0), (100_000, 4.0)])
+@pytest.mark.parametrize(
+    ("n", "epsilon"), [(300, 1.0), (10_000, 2.0), pytest.param(100_000, 4.0, marks=pytest.mark.long)]
+)
 def test_many_people_with_an_epsilon(n: int, epsilon: float) -> None:
     (loss,) = dv.dp.Shuffled(epsilon, n).losses()
     for spent in (1e-3, 1e-6, 1e-10):
@@ -138,16 +140,16 @@ def test_less_work_is_on_the_safe_side(monkeypatch: pytest.MonkeyPatch, work: in
 
 
 def test_it_is_a_mechanism_like_all_others() -> None:
-    shuffled = dv.dp.Shuffled(dv.dp.RandomizedResponse(4.0), 100_000)
+    shuffled = dv.dp.Shuffled(dv.dp.RandomizedResponse(4.0), 10_000)
     level = dv.dp.epsilon_from_delta(shuffled, 1e-6)
-    assert 0.11 < level.value < 0.12
+    assert 0.40 < level.value < 0.42
     assert dv.dp.delta_from_epsilon(shuffled, level.value).value <= 1e-6
-    assert dv.ADP(0.1182, 1e-6).holds_for(shuffled)
-    assert not dv.ADP(0.05, 1e-6).holds_for(shuffled)
-    once, often = (dv.compose((shuffled, count)) for count in (1, 100))
+    assert dv.ADP(0.42, 1e-6).holds_for(shuffled)
+    assert not dv.ADP(0.15, 1e-6).holds_for(shuffled)
+    once, often = (dv.compose((shuffled, count), tolerance=1e-3) for count in (1, 100))
     bracket = often.epsilon(1e-6)
     assert once.epsilon(1e-6).upper < bracket.lower <= bracket.upper < 20 * once.epsilon(1e-6).upper
-    assert dv.dp.renyi_dp(shuffled, 2.0).value < 1e-2
+    assert dv.dp.renyi_dp(shuffled, 2.0).value < 2e-2
     assert once.pure_epsilon == pytest.approx(4.0)
     assert once.group(3).pure_epsilon == pytest.approx(12.0)  # by the local epsilon
     assert dv.dp.Shuffled(dv.dp.LaplaceMechanism(0.5), 50).losses()[0].highest == 2.0

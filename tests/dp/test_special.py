@@ -64,9 +64,9 @@ def test_trade_off_of_laplace_noise_is_its_closed_form_at_the_level_asked(scale)
         assert truth * (1 - mp.mpf(10) ** -11) <= curve(float(alpha)) <= truth + mp.mpf(10) ** -16
 
 
-@pytest.mark.parametrize("base", [stats.logistic, stats.laplace])
+@pytest.mark.parametrize("base", [pytest.param(stats.logistic, marks=pytest.mark.long), stats.laplace])
 def test_trade_off_of_a_density_pair_is_its_closed_form_at_the_level_asked(base):
-    levels = LEVELS[1:-1:3] if base is stats.logistic and not THOROUGH else LEVELS[1:-1]
+    levels = LEVELS[1:-1] if THOROUGH else LEVELS[1:-1:3]
     exact = base.cdf(base.isf(levels) - 1.0)
     found = dv.dp.trade_off(dv.dp.DistributionPair(base(), base(1.0)))(levels)
     assert (found <= exact * (1 + 1e-13)).all()
@@ -75,12 +75,12 @@ def test_trade_off_of_a_density_pair_is_its_closed_form_at_the_level_asked(base)
 
 def test_trade_off_of_pairs_that_cross_is_the_hull_of_both():
     rare, wide = dv.dp.LaplaceMechanism(1.0).losses()[0], dv.dp.GaussianMechanism(0.9).losses()[0]
-    curve, alpha = dv.dp.trade_off((rare, wide)), np.linspace(0.001, 0.999, 41)
+    curve, alpha = dv.dp.trade_off((rare, wide)), np.linspace(0.001, 0.999, 11)
     each = np.minimum(*(dv.dp.trade_off((loss,))(alpha) for loss in (rare, wide)))
     assert (curve(alpha) <= each + 1e-12).all()
-    values, fine = curve(alpha), np.linspace(1e-4, 1 - 1e-4, 4001)
+    values, fine = curve(alpha), np.linspace(1e-4, 1 - 1e-4, 2001)
     lower = np.minimum(*(dv.dp.trade_off((loss,))(fine) for loss in (rare, wide)))
-    hull = [max(_through(fine, lower, a, slope) for slope in np.geomspace(0.02, 50, 400)) for a in alpha]
+    hull = [max(_through(fine, lower, a, slope) for slope in np.geomspace(0.02, 50, 200)) for a in alpha]
     assert np.abs(values - hull).max() < 1e-4
     assert values.max() < 1.0
 
@@ -172,7 +172,7 @@ def test_distribution_pairs_against_quadrature(name):
     loss, back = dv.dp.DistributionPair(p, q).losses()
     assert back.pair == loss.pair[::-1]
     jumps = [at for edge in (0, 0.25, 1, 1.25) for at in (np.nextafter(edge, -1), np.nextafter(edge, 2))]
-    x = np.sort(np.concatenate([np.linspace(-30, 30, 300_001), jumps]))
+    x = np.sort(np.concatenate([np.linspace(-30, 30, 100_001), jumps]))
     under_p, under_q = p.pdf(x), q.pdf(x)
     for epsilon in (0.0, 0.2, 0.7):
         e = math.exp(epsilon)
@@ -271,20 +271,20 @@ def test_which_f_a_conjugate_is_of_matters_where_a_class_has_no_constants():
 @pytest.mark.parametrize("divergence", ["kl", "chi-squared", "hellinger"])
 @pytest.mark.parametrize("radius", [0.2, 1.0, math.inf])
 def test_restricted_queries_against_a_convex_programme(divergence, radius):
-    import cvxpy as cp
+    from scipy.optimize import minimize
 
     rng = np.random.default_rng(1)
     p, q = rows(8, m=6)
     phi = rng.normal(size=(6, 2))
-    w = cp.Variable(2)
-    h = phi @ w
-    conjugate = q @ {
-        "kl": lambda h: cp.exp(h) - 1,
-        "chi-squared": lambda h: cp.square(cp.pos(h / 2 + 1)) - 1,
-        "hellinger": lambda h: cp.inv_pos(1 - h) - 1,
-    }[divergence](h)
-    limits = [cp.norm(w) <= radius] if radius < math.inf else []
-    best = cp.Problem(cp.Maximize(p @ h - conjugate), limits).solve(solver=cp.CLARABEL)
+    conjugate = {
+        "kl": lambda h: np.exp(h) - 1,
+        "chi-squared": lambda h: np.square(np.maximum(h / 2 + 1, 0)) - 1,
+        "hellinger": lambda h: np.where(h < 1, 1 / np.maximum(1 - h, 1e-9), 1e9) - 1,
+    }[divergence]
+    limits = [{"type": "ineq", "fun": lambda w: radius**2 - w @ w}] if radius < math.inf else []
+    best = -minimize(
+        lambda w: q @ conjugate(phi @ w) - p @ phi @ w, np.zeros(2), method="SLSQP", constraints=limits, tol=1e-12
+    ).fun
     found = dv.dp.capacity_bounded([p, q], phi, divergence, radius=radius, neighbors=[(0, 1)])
     assert found.value >= best - 1e-6
     assert found.value <= found.upper + 1e-12

@@ -211,7 +211,7 @@ def test_sub_gaussian_constant_of_a_biased_coin_is_the_one_of_kearns_and_saul():
 
 
 def test_zcdp_comes_with_a_bound_from_below():
-    for mechanism in (dv.dp.RandomizedResponse(1.0), dv.dp.LaplaceMechanism(0.5), channel(3)):
+    for mechanism in (dv.dp.RandomizedResponse(1.0), dv.dp.LaplaceMechanism(0.5), channel(3, n=2)):
         given = (
             dv.dp.zcdp_rho(mechanism, 0.01),
             dv.dp.zcdp_xi(mechanism, 0.1),
@@ -237,7 +237,7 @@ def test_dp_accounting_agrees_pair_by_pair():
 
 
 def test_both_parts_of_a_pair_have_the_unit() -> None:
-    c = channel(2)
+    c = channel(2, n=2)
     for variant, parts in ((dv.dp.mean_concentrated, ("mu", "tau", "tau_lower")), (dv.dp.truncated_cdp, ("xi", "rho"))):
         nats, bits = variant(c), variant(c, unit="bits")
         for part in parts:
