@@ -151,7 +151,7 @@ def test_no_binning_exceeds_the_envelope(seed: int, kind: str) -> None:
 
 def test_the_envelope_falls_and_ends() -> None:
     m = dv.NoiseMechanism("gaussian", "values(0:0.2, 1:0.5, 3:0.3)", scale=2.0)
-    found = [m.tail_envelope(t) for t in (0.0, 0.4, 0.8, 1.2, 1.7)]
+    found = [m.tail_envelope(t) for t in ((0.0, 0.4, 0.8, 1.2, 1.7) if THOROUGH else (0.0, 0.6, 1.2, 1.7))]
     assert found[0].value == 1.0
     assert found[-1].value == 0.0  # above log 1/0.2
     assert all(a.value + a.error >= b.value - b.error for a, b in pairwise(found))
@@ -176,7 +176,11 @@ def test_the_bound_of_mean_ratios_lies_above_the_envelope_of_programs(kind: str,
 
 @pytest.mark.parametrize(
     ("kind", "secret", "records"),
-    [("laplace", "uniform(-1, 1)", 1), ("gaussian", "uniform(-1, 1)", 1), ("student-t", "bernoulli(0.5)", 1)],
+    [
+        ("laplace", "uniform(-1, 1)", 1),
+        pytest.param("gaussian", "uniform(-1, 1)", 1, marks=pytest.mark.long),
+        ("student-t", "bernoulli(0.5)", 1),
+    ],
 )
 def test_no_merging_exceeds_the_envelope_of_other_bounded_records(kind: str, secret: str, records: int) -> None:
     m = dv.NoiseMechanism(kind, secret, scale=0.7, records=records)

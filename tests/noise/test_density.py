@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import special, stats
-from support import THOROUGH, few
+from support import THOROUGH
 
 import divulge as dv
 
@@ -57,8 +57,8 @@ def test_noise_without_a_bound_tells_a_secret_with_a_density(noise: str, recwarn
     frozen = m.noise.frozen
     gains = [float(frozen.cdf(w) - frozen.cdf(-w)) / (2 * w) for w in (1e-3, 1e-9)]  # a bet on |y - X| < w, roughly
     assert gains[1] > 1.4 * gains[0]
-    if noise == "gamma(0.5)":
-        y = m.noise.frozen.rvs(few(12_000), random_state=1) + np.random.default_rng(1).uniform(size=few(12_000))
+    if noise == "gamma(0.5)" and THOROUGH:
+        y = m.noise.frozen.rvs(12_000, random_state=1) + np.random.default_rng(1).uniform(size=12_000)
         seen = m.tail(1.0)
         assert abs((m.pml(y) > 1).mean() - seen.value) < seen.error + 0.03
         assert m.tail_envelope(2.0).upper == 1.0

@@ -58,7 +58,7 @@ def test_a_density_that_scipy_cannot_tell_from_nothing_is_refused() -> None:
         m.pml(1e4)
 
 
-@pytest.mark.parametrize("kind", ["laplace", "logistic", "student-t"])
+@pytest.mark.parametrize("kind", ["laplace", "logistic", pytest.param("student-t", marks=pytest.mark.long)])
 def test_moving_the_data_changes_nothing(kind: str) -> None:
     found = []
     for low in (-0.25, 1.75, 40.0) if kind == "laplace" or THOROUGH else (-0.25, 40.0):

@@ -28,7 +28,7 @@ def _height(z: Fraction, width: Fraction, epsilon: mp.mpf, share: mp.mpf) -> mp.
 def _by_pieces(
     x: list[Fraction], p: list[float], scale: float, width: Fraction, records: int
 ) -> tuple[mp.mpf, mp.mpf, list[tuple[mp.mpf, mp.mpf]]]:
-    """(E pml, I, [(pml, mass) of each piece]) in 40 digits: every piece out to e^-80, none stands for another."""
+    """(E pml, I, [(pml, mass) of each piece]) in 40 digits: every piece out to e^-40, none stands for another."""
     epsilon = mp.mpf(float(width)) / mp.mpf(scale)
     share = mp.exp(-epsilon / 2) / (1 + mp.exp(-epsilon / 2))
     first = Fraction(int(mp.nint(share * mp.mpf(2) ** 130)), 2**130) * width
@@ -38,7 +38,7 @@ def _by_pieces(
     given: list[dict[Fraction, mp.mpf]] = [dict.fromkeys(means, mp.mpf(0)) for _ in x]
     for t in tuples:
         given[t[0]][sum(x[i] for i in t) / records] += mp.fprod(weights[i] for i in t[1:])
-    last = math.ceil(80 / float(epsilon)) + 1
+    last = math.ceil(40 / float(epsilon)) + 1
     jumps = {v + sign * (k * width + first) for v in means for k in range(last) for sign in (1, -1)}
     pieces, total, information = [], mp.mpf(0), mp.mpf(0)
     for a, b in pairwise(sorted(jumps)):
@@ -189,7 +189,7 @@ def test_no_outcome_under_noise_in_steps_leaves_the_proved_range(seed: int, side
 
 
 def test_a_large_sample_is_summed_or_bracketed_in_seconds() -> None:
-    x = np.random.default_rng(4).normal(size=3000)
+    x = np.random.default_rng(4).normal(size=few(3000))
     m = dv.NoiseMechanism("staircase", x, scale=0.3)
     y = np.concatenate([np.linspace(-6, 6, 500), x[:500]])
     f = np.exp(m.noise.log_density(y[:, None] - x)).mean(axis=1)
