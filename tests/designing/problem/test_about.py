@@ -95,6 +95,11 @@ def test_a_level_that_reaches_a_utility_about_another_variable_is_found() -> Non
     found = dv.least_epsilon(prior, dv.LDP, utility=about, at_least=0.05)
     assert found.design.utility >= 0.05
     assert dv.design(prior, dv.LDP(found.lower - 1e-4), utility=about).bound < 0.05
+
+
+@pytest.mark.long
+def test_a_utility_about_another_variable_that_is_out_of_reach_is_named() -> None:
+    prior, about = [0.6, 0.4], dv.About([[0.9, 0.1], [0.3, 0.7]])
     with pytest.raises(dv.DivulgeError, match="about another variable of at least"):
         dv.design(prior, dv.LDP(0.1), utility=about, at_least=0.05)
 

@@ -115,6 +115,10 @@ def test_two_guarantees_that_only_clash_together_are_both_named() -> None:
     (clash,) = refused(p, *asked, utility=dv.Score(pattern)).conflicts
     assert clash.guarantees == asked
     assert float(clash.remedies[-1].epsilon) == pytest.approx(math.log(2), abs=1e-5)
+
+
+@pytest.mark.long
+def test_two_guarantees_that_only_clash_together_over_a_utility_are_both_named() -> None:
     wanted = refused(PRIOR, dv.PML(0.52), dv.LDP(1.8), at_least=0.3)
     (clash,) = wanted.conflicts
     assert [g.kind for g in clash.guarantees] == ["pml", "ldp"]
@@ -241,6 +245,7 @@ def least_error(p: np.ndarray, guarantees: list[Any]) -> float:
     return 1 + linprog(cost, np.array(rows), limits, sums, np.ones(n), (0, 1)).fun
 
 
+@pytest.mark.long
 def test_remedies_do_beside_those_that_are_named_and_no_others() -> None:
     """Two numbers of a guarantee are each as low as can be, and no remedy waits for what is not named."""
     wanted = 0.061194

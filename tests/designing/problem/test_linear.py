@@ -179,14 +179,14 @@ def best_by_definition(scoring: Scoring) -> None:
 
 def test_the_program_equals_its_definition_under_several_guards_and_judges() -> None:
     rng = np.random.default_rng(17)
-    for _ in range(few(80)):
+    for _ in range(few(48)):
         best_by_definition(drawn(rng, int(rng.integers(2, 6)), int(rng.integers(2, 6)), int(rng.integers(1, 4))))
 
 
 def test_outcomes_that_join_by_their_price_leave_no_better_channel() -> None:
     """Of many outcomes eight are in the first program, which is best for some other scores."""
     rng = np.random.default_rng(23)
-    for _ in range(few(60)):
+    for _ in range(few(36)):
         best_by_definition(drawn(rng, int(rng.integers(2, 5)), int(rng.choice([17, 24, 65])), 1))
 
 

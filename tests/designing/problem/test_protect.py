@@ -224,8 +224,9 @@ def test_bounds_hold_beyond_what_is_listed_and_no_random_mechanism_beats_them() 
         assert dv.mutual_information(dv.Joint(p, share * channel + (1 - share) * q)) <= found.bound
 
 
-@pytest.mark.thin
-@pytest.mark.parametrize("asked", ["pml=0.3", "lip=0.3", "ldp=0.5"])
+@pytest.mark.parametrize(
+    "asked", ["pml=0.3", *(pytest.param(text, marks=pytest.mark.long) for text in ("lip=0.3", "ldp=0.5"))]
+)
 def test_branch_and_bound_ends_where_all_extreme_columns_do(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(len(asked))
     p, given = split(rng.dirichlet(np.ones(15)).reshape(3, 5))

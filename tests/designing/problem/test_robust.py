@@ -57,8 +57,11 @@ def brute(priors: np.ndarray, scores: np.ndarray, lower: float, upper: float, ld
     return float(problem.value)
 
 
-@pytest.mark.thin
-@pytest.mark.parametrize("priors", [FLOOR, BALL, ORDERED, POSTERIORS], ids=["floor", "ball", "polytope", "hull"])
+@pytest.mark.parametrize(
+    "priors",
+    [FLOOR, *(pytest.param(some, marks=pytest.mark.long) for some in (BALL, ORDERED)), POSTERIORS],
+    ids=["floor", "ball", "polytope", "hull"],
+)
 def test_a_robust_design_is_the_best_for_all_corners(priors: Any) -> None:
     rng = np.random.default_rng(5)
     cases = [([dv.PML(0.4)], (math.inf, 0.4, math.inf)), ([dv.ALIP(0.8, 0.5)], (0.8, 0.5, math.inf)),
@@ -88,10 +91,10 @@ def read_best(priors: np.ndarray, channel: np.ndarray, scores: np.ndarray) -> fl
     return float(problem.value)
 
 
-@pytest.mark.thin
 @pytest.mark.parametrize(
     ("priors", "guarantee"),
-    [(FLOOR, dv.PML(0.5)), (BALL, dv.ALIP(0.6, 0.5)), (ORDERED, dv.guarantees.MaximalLeakage(0.4))],
+    [(FLOOR, dv.PML(0.5)), (BALL, dv.ALIP(0.6, 0.5)),
+     pytest.param(ORDERED, dv.guarantees.MaximalLeakage(0.4), marks=pytest.mark.long)],
     ids=["floor", "ball", "polytope"],
 )  # fmt: skip
 def test_named_mechanisms_keep_the_guarantee_at_every_corner_and_are_read_as_well_as_can_be(
@@ -152,7 +155,7 @@ def test_what_a_set_of_priors_refuses() -> None:
             dv.design(FLOOR, dv.PML(0.5), **options)
 
 
-@settings(max_examples=few(200), deadline=None)
+@settings(max_examples=few(90), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_least_mean_over_a_set_is_that_of_its_least_prior(seed: int) -> None:
     from divulge.designing.linear.robust import LEAST_MEAN
