@@ -233,6 +233,8 @@ def test_one_way_round_is_never_tighter_than_what_is_found(seed: int, starts: in
         lambda: (g.MCDP, {}),
     ]
     for start in [given[i] for i in rng.permutation(len(given))[:starts]]:
+        if not THOROUGH:
+            asked = [asked[i] for i in rng.permutation(len(asked))[:4]]
         ends = consequences(start, asked, Context())
         for _ in range(stops_each):
             kind, index = stops[int(rng.integers(len(stops)))]()
@@ -291,8 +293,8 @@ def test_what_is_next_to_nothing_is_not_nothing(level: str) -> None:
     made = (dv.LDP, dv.PML, dv.PMC, dv.ZCDP, dv.guarantees.TV, dv.guarantees.KL, dv.guarantees.MIDP, dv.guarantees.GDP)
     promises: list[dv.Guarantee] = [make(level) for make in made]
     promises += [dv.ADP(level, 0), dv.ADP(0, level), dv.guarantees.PDP(level, 0), dv.RDP(2, level)]
-    seed = fresh_seed()  # a sixth of them, others each time
-    chosen = np.random.default_rng(seed).permutation(len(promises))[: len(promises) if THOROUGH else 2]
+    seed = fresh_seed()  # others each time
+    chosen = np.random.default_rng(seed).permutation(len(promises))[: len(promises) if THOROUGH else 1]
     for promise in (promises[i] for i in chosen):
         for found in consequences(promise, kinds, Context.of(p_min="1/10", n=3)):
             values = [getattr(found, name) for name in found.bounded()] if isinstance(found, dv.Guarantee) else []

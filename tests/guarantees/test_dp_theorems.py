@@ -102,16 +102,20 @@ NAMED = (
     dv.dp.DiscreteLaplaceMechanism(1.0, 2),
 )
 
+SLOW = {dv.guarantees.ApproximateZCDP, dv.guarantees.RelaxedDP}
+"""Kinds whose levels are a search for each order or threshold, in the suite on few channels and on atoms."""
+
 
 def mechanisms(row: Theorem) -> list[Any]:
     """Random channels, and the named mechanisms of the central model where both sides measure them."""
     if dv.guarantees.QuantumRDP in row.given:
         return [*states(few(8))]
     curve = dv.guarantees.ADPCurve in (*row.given, row.implies) and not THOROUGH  # thousands of deltas of each pair
-    smoothed = dv.guarantees.ApproximateZCDP in (*row.given, row.implies) and not THOROUGH  # a search for each order
-    channels: list[Any] = [*drawn(1 if curve or smoothed else few(8), 2 if curve else 3)]
+    slow = not SLOW.isdisjoint({*row.given, row.implies}) and not THOROUGH
+    channels: list[Any] = [*drawn(1 if curve or slow else few(8), 2 if curve else 3)]
     one_sided = {dv.LDP, *CHANNEL_ONLY}
-    return [*channels, *NAMED] if one_sided.isdisjoint({*row.given, row.implies}) else channels
+    named = NAMED[2:] if slow else NAMED
+    return [*channels, *named] if one_sided.isdisjoint({*row.given, row.implies}) else channels
 
 
 KNOWN: dict[Any, tuple[Any, dv.Guarantee]] = {}
@@ -323,7 +327,7 @@ def rr(epsilon: float) -> dv.Channel:
 LIMITS = {
     "Renyi is approximate DP": (of_one_order(2.0, 0.1, 0.1), {"alpha": 2.0}, {"delta": 0.1}),
     "pure DP is mean-concentrated": (rr(1e-2), {}, {}),
-    "pure DP bounds the capacity": (shifted(2.0, 39), {}, {}),
+    "pure DP bounds the capacity": (shifted(2.0, 39 if THOROUGH else 5), {}, {}),
     "zCDP is approximate DP at every delta": (GAUSS, {"xi": 0.0}, {"xi": 0.1731}),  # xi + rho = 0.17301
     "approximate DP bounds the tail": (just_beyond(0.5, 0.02, 0.01), {"delta": 0.01}, {"delta": 0.02}),
     "total variation bounds the tail": (just_beyond(0.0, 0.02, 0.01), {}, {"delta": 0.02}),
@@ -389,7 +393,7 @@ def test_guarantees_are_written_as_on_the_command_line(text: str) -> None:
 
 def test_zcdp_conversion_beats_both_closed_forms() -> None:
     delta = 1e-6
-    for rho in (0.001, 0.1, 2.0):
+    for rho in (0.001, 0.1, 2.0) if THOROUGH else (0.1,):
         optimized = dv.ZCDP(rho).implies(dv.ADP, delta=delta).epsilon
         assert optimized < rho + 2 * math.sqrt(rho * math.log(1 / delta))
         for omega in (1.5, 10.0, 1e4):
@@ -495,8 +499,8 @@ def test_kinds_that_need_a_channel_say_so() -> None:
 
 def test_one_renyi_order_says_as_much_as_two_outcomes_need() -> None:
     """Also where a promise of zCDP meets an epsilon near 0: delta falls as epsilon grows."""
-    deltas = [float(dv.ZCDP(0.5).implies(dv.ADP, epsilon=e).delta) for e in (0.001, 0.1, 0.3)]
-    assert deltas[0] > deltas[1] > deltas[2]
-    assert 0.2933 < deltas[2] < 0.393  # the Gaussian mechanism; by the straight conversion it was 0.4645
+    deltas = [float(dv.ZCDP(0.5).implies(dv.ADP, epsilon=e).delta) for e in (0.001, 0.3)]
+    assert deltas[0] > deltas[1]
+    assert 0.2933 < deltas[1] < 0.393  # the Gaussian mechanism; by the straight conversion it was 0.4645
     assert dv.RDP(2, 0.1).implies(dv.ADP, delta=0.1).epsilon < 0.151  # 1.016 by the straight conversion
     assert dv.RDP(1.1, 0.01).implies(dv.ADP, delta=0.02).epsilon < 0.2138
