@@ -91,7 +91,8 @@ def test_outcomes_that_hardly_ever_occur(channel: Any, gains: Any, supremum: flo
 @pytest.mark.parametrize("case", ["average", "max"])
 def test_the_unit_of_gains_does_not_matter(case: Any, scale: float) -> None:
     rng = np.random.default_rng(4)
-    c, g = random_channel(rng, 3, 3, span=1.5), rng.random((3, 3)) + 0.1
+    n = 3 if THOROUGH or case == "average" else 2  # secrets
+    c, g = random_channel(rng, n, 3, span=1.5), rng.random((3, n)) + 0.1
     near = 1e-3 if THOROUGH else 0.1  # how far the search goes, which is the same in every unit
     one, other = (dv.adversaries.worst_prior(c, g * unit, case, tolerance=near) for unit in (1.0, scale))
     assert other.upper == pytest.approx(one.upper, rel=2e-3)
@@ -100,7 +101,7 @@ def test_the_unit_of_gains_does_not_matter(case: Any, scale: float) -> None:
 
 def test_worst_max_case_prior_of_one_guess_in_closed_form() -> None:
     rng = np.random.default_rng(20)
-    for n, m in [(2, 2), (3, 3), (4, 3)] if THOROUGH else [(2, 2), (3, 3)]:
+    for n, m in [(2, 2), (3, 3), (4, 3)] if THOROUGH else [(2, 2), (3, 2)]:
         c = random_channel(rng, n, m, span=1.0)
         truth = 0.0
         for y, x in itertools.product(range(m), range(n)):
@@ -140,7 +141,7 @@ def every_support(n: int) -> np.ndarray:
     return sets / sets.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("seed", range(few(8)))
+@pytest.mark.parametrize("seed", range(few(8, least=2)))
 def test_the_worst_prior_of_the_max_case_is_bracketed_closely(seed: int) -> None:
     """Gains of many shapes, some that pay nothing for a secret, against random priors and those of every support."""
     rng = np.random.default_rng(seed)

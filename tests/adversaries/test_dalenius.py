@@ -11,7 +11,7 @@ from support import few, joints, random_channel
 import divulge as dv
 
 
-@settings(max_examples=few(60), deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(joints(), st.integers(0, 2**32 - 1))
 def test_both_bounds_of_the_lemma_and_the_capacities(about: dv.Joint, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -38,7 +38,7 @@ def test_from_two_columns_with_labels_in_another_order() -> None:
     assert "at most" in repr(answer)
 
 
-@settings(max_examples=few(60), deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(["average", "max"]))
 def test_a_gain_about_the_correlated_secret_is_one_about_the_secret(seed, case):
     """L of D C under g is L of C under G(w, x) = sum_z P(z | x) g(w, z), exactly, each listed."""

@@ -22,7 +22,7 @@ def by_definition(joint: dv.Joint, payoffs: list[list[F]], best: type, case: str
     return value(p), sum(q[y] * after[y] for y in after) if case == "average" else best(after.values())
 
 
-@settings(max_examples=few(60), deadline=None)
+@settings(max_examples=few(36), deadline=None)
 @given(joints(exact=True), st.sampled_from(["average", "max"]), st.integers(0, 2**32 - 1))
 def test_exact_leakage_by_definition(joint: dv.Joint, case: str, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -163,7 +163,7 @@ def test_a_no_by_little_more_than_the_tolerance_has_its_adversary(order: Any, si
             assert less < more
 
 
-@pytest.mark.parametrize(("n", "m"), [(60, 60), (40, 70)])
+@pytest.mark.parametrize(("n", "m"), [pytest.param(60, 60, marks=pytest.mark.long), (40, 70)])
 def test_large_channels_are_decided_with_proof_and_without_one_great_program(n: int, m: int, monkeypatch: Any) -> None:
     """Post-processed, unrelated, and nearly post-processed channels; the linear program is out of reach."""
     monkeypatch.setattr(

@@ -99,7 +99,7 @@ def test_equal_rows_have_no_capacity(order: float) -> None:
 @pytest.mark.parametrize("order", [1e-12, 1e-6, 1e-3, 0.02])
 def test_orders_near_zero_are_bracketed_as_well(order: float) -> None:
     rng = np.random.default_rng(23)
-    for shift in (None, None, None, *SHIFTS[1:]):
+    for shift in (None, None, None, *SHIFTS[1:]) if THOROUGH else (None, *SHIFTS[1::2]):
         rows = dyadic_rows(rng, 2, 3, 0.2) if shift is None else close_rows(rng, 2, 3, shift)
         found = dv.measures.sibson_capacity((rows / ONE).astype(float), order)
         with mp.workdps(90):
@@ -115,7 +115,7 @@ def test_orders_near_zero_are_bracketed_as_well(order: float) -> None:
 @pytest.mark.thin
 def test_the_farthest_of_many_secrets_decide(shift: int | None) -> None:
     rng = np.random.default_rng(24)
-    n = 300 if THOROUGH else 100
+    n = 300 if THOROUGH else 60
     rows = dyadic_rows(rng, n, 5, 0.2) if shift is None else close_rows(rng, n, 5, shift)
     matrix = (rows / ONE).astype(float)
     found = dv.measures.capacity(matrix)
@@ -143,7 +143,7 @@ def test_symmetric_and_noiseless_channels_of_many_secrets() -> None:
 
 def test_channels_too_large_for_that_get_an_honest_bracket() -> None:
     matrix = np.random.default_rng(25).dirichlet(np.ones(900), 900)
-    found, fewer = dv.measures.capacity(matrix), dv.measures.capacity(matrix[:500])
+    found, fewer = dv.measures.capacity(matrix), dv.measures.capacity(matrix[: 500 if THOROUGH else 100])
     assert found.lower <= found.value <= found.upper
     assert fewer.gap <= 1e-12 * fewer.upper
     assert fewer.lower <= found.upper

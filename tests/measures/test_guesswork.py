@@ -74,8 +74,8 @@ def test_known_values_units_and_many_secrets() -> None:
     assert small.upper == pytest.approx(5e-10, rel=1e-6)
     never = dv.measures.maximal_guesswork_leakage(([0.5, 0.5, 0.0], [[1, 0], [1, 0], [0, 1]]))
     assert never.upper == pytest.approx(0.0, abs=1e-12)
-    wide = dv.measures.maximal_guesswork_leakage((np.full(500, 1 / 500), np.eye(500)))
-    assert math.log(399) < wide.lower <= math.log(500) <= wide.upper
+    wide = dv.measures.maximal_guesswork_leakage((np.full(200, 1 / 200), np.eye(200)))
+    assert math.log(159) < wide.lower <= math.log(200) <= wide.upper
     with pytest.raises(dv.DivulgeError):
         dv.measures.maximal_guesswork_leakage(([0.5, 0.4], np.eye(2)))
 

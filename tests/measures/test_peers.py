@@ -109,6 +109,7 @@ def test_qif_agrees_on_capacity_and_ldp() -> None:
         )
 
 
+@pytest.mark.long
 def test_dit_agrees_on_hundreds_of_joints() -> None:
     import dit
 
@@ -130,6 +131,7 @@ def test_dit_agrees_on_hundreds_of_joints() -> None:
             assert ours == pytest.approx(math.log2(powers) / (order - 1), abs=1e-9)
 
 
+@pytest.mark.long
 def test_dit_agrees_on_orders_divergences_and_capacity() -> None:
     import dit
 

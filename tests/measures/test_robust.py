@@ -7,7 +7,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from support import ONE, close_rows, dyadic_rows, few, random_channel, random_prior
+from support import ONE, THOROUGH, close_rows, dyadic_rows, few, random_channel, random_prior
 
 import divulge as dv
 
@@ -130,11 +130,12 @@ def test_the_radius_from_samples_holds_with_its_confidence() -> None:
     for n in (2, 5, 40):
         truth = rng.dirichlet(np.ones(n))
         outside = 0
-        for _ in range(200):
+        runs = 200 if THOROUGH else 60
+        for _ in range(runs):
             counts = rng.multinomial(300, truth)
             ball = dv.measures.L1Ball.from_samples([int(v) for v in counts], confidence=0.9)
             outside += np.abs(ball.center.floats - truth).sum() > ball.radius
-        assert outside <= 20
+        assert outside <= 0.1 * runs
     assert (
         dv.measures.L1Ball.from_samples([30] * 200).radius
         < math.sqrt(2 * (200 * math.log(2) + math.log(20)) / 6000) * 0.99

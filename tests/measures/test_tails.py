@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import random_channel, random_joint
+from support import few, random_channel, random_joint
 
 import divulge as dv
 
@@ -107,7 +107,7 @@ def test_extreme_thresholds() -> None:
 
 def test_the_quantile_of_the_envelope_is_its_twin() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(4):
+    for _ in range(few(4, least=1)):
         joint = dv.Joint(rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(4), 3))
         assert dv.measures.envelope_quantile(joint, 0.0) == pytest.approx(dv.pml(joint).max())
         assert dv.measures.envelope_quantile(joint, 1.0) == 0.0
