@@ -12,7 +12,7 @@ import pytest
 from divulge import staging
 
 NAME = ".divulge-0123456789abcdef.partial"
-PLAIN: dict[str, Any] = {"name": "none", "ours": None, "old": {}, "last": "none", "end": None}
+PLAIN: dict[str, Any] = {"name": "none", "ours": None, "old": {}, "last": "none", "end": None, "then": ""}
 
 
 @pytest.fixture

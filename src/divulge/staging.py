@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,21 @@ _ATTEMPTS = 3
 Identity = tuple[int, int]
 """Device and inode: what a file is, whatever it is called."""
 
+Happened = Callable[[str], bool | None]
+"""Says whether what comes after the last name was done, by the text that a journal has of it; None: it cannot know."""
+
+
+@dataclass(frozen=True)
+class Then:
+    """What is done after the last name is given, such as the last step of a database; a journal has `text` of it."""
+
+    do: Callable[[], object] = lambda: None
+    text: str = ""
+
+
+NOTHING = Then()
+"""Nothing comes after the last name."""
+
 
 @contextlib.contextmanager
 def under_way(final: Path) -> Generator[Path]:
@@ -46,27 +61,38 @@ def under_way(final: Path) -> Generator[Path]:
             os.close(lock)
 
 
-def recover(parent: Path) -> None:
-    """Take back what killed processes of this user have half done in a folder, and remove what they left there."""
+def recover(parent: Path, happened: Happened = lambda text: None) -> list[str]:
+    """Take back what killed processes of this user have half done in a folder, and remove what they left there.
+
+    Return the names of the folders that stay, as nobody knows whether what comes after their last name was done.
+    """
+    waiting = list[str]()
     for folder in children.abandoned(parent, _NAME.fullmatch):
-        settle(folder)
+        settle(folder, happened)
+        if _Journal.waits(folder):
+            waiting.append(folder.name)
+    return waiting
 
 
-def settle(folder: Path) -> bool:
+def settle(folder: Path, happened: Happened = lambda text: None) -> bool:
     """Take back what is half done by the journal of a folder, and remove the folder; say whether all was done.
 
-    A folder whose journal cannot be followed stays for the next process.
+    A folder whose journal cannot be followed stays for the next process, and so does one of which nobody knows whether
+    all is done.
     """
-    complete = False
+    complete: bool | None = False
     for _ in range(_ATTEMPTS):
         with contextlib.suppress(OSError):
             journal = _Journal.of(folder)
-            complete = complete or (journal is not None and journal.is_complete(folder.parent))
+            if journal is not None and not complete and journal.is_complete(folder.parent):
+                complete = happened(journal.then) if journal.then else True
+            if complete is None:
+                break
             if journal is not None and not complete:
                 journal.take_back(folder)
             children.clear(folder)
             break
-    return complete
+    return complete is True
 
 
 @dataclass(frozen=True)
@@ -77,6 +103,7 @@ class _Journal:
     name, ours : the name that is given, and what gets it
     old : name of what lies in the folder -> the name beside it that it had
     last, end : path of what gets its name last, and what it is
+    then : what comes after it, or nothing
     """
 
     name: str
@@ -84,6 +111,7 @@ class _Journal:
     old: Mapping[str, str]
     last: str
     end: Identity | None
+    then: str = ""
 
     @classmethod
     def of(cls, folder: Path) -> "_Journal | None":
@@ -91,14 +119,23 @@ class _Journal:
         try:
             found = json.loads(_content(folder / _JOURNAL))
             made = cls(
-                str(found["name"]), _read(found["ours"]), dict(found["old"]), str(found["last"]), _read(found["end"])
-            )
+                str(found["name"]), _read(found["ours"]), dict(found["old"]), str(found["last"]), _read(found["end"]),
+                str(found["then"]),
+            )  # fmt: skip
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # it was being written, or is not ours
             return None
         names = (made.name, *made.old, *made.old.values())
         return made if all(map(_is_beside, names)) and "\0" not in made.last else None
+
+    @classmethod
+    def waits(cls, folder: Path) -> bool:
+        """Say whether the last name of a folder's journal is given, and something comes after it."""
+        with contextlib.suppress(OSError):
+            found = cls.of(folder)
+            return found is not None and bool(found.then) and found.is_complete(folder.parent)
+        return False
 
     def is_complete(self, parent: Path) -> bool:
         """Say whether the last name is given."""
@@ -142,19 +179,21 @@ class Naming:
     journals: Mapping[Path, _Journal]
 
     @classmethod
-    def of(cls, staged: Mapping[Path, Path], replaced: Mapping[Path, Path]) -> "Naming":
+    def of(cls, staged: Mapping[Path, Path], replaced: Mapping[Path, Path], then: str = "") -> "Naming":
         """Write the journals, before the first name is given.
 
         `staged` is final name -> path under way, each in a folder of its own: all is done when the last one has its
-        name. `replaced` is final name -> where what is there goes, in the folder of a path under way.
+        name. `replaced` is final name -> where what is there goes, in the folder of a path under way. `then`
+        is what comes after the last name.
         """
         *_, last = staged
         journals: dict[Path, _Journal] = {}
         for final, path in reversed([*staged.items()]):
             old = {place.name: name.name for name, place in replaced.items() if place.parent == path.parent}
             found = _Journal(
-                final.name, _identity(path), old, os.path.relpath(last, final.parent), _identity(staged[last])
-            )
+                final.name, _identity(path), old, os.path.relpath(last, final.parent), _identity(staged[last]),
+                then,
+            )  # fmt: skip
             with (path.parent / _JOURNAL).open("x") as stream:
                 json.dump(asdict(found), stream)
                 stream.flush()

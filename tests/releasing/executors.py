@@ -1,8 +1,10 @@
-"""A release to an address whose executors are killed in both stages, or whose driver; run by `test_spark.py` alone.
+"""A release whose executors are killed in both stages, or whose driver; run by `test_spark.py` alone.
 
     python executors.py FOLDER
-    python executors.py FOLDER driver       (ends by SIGKILL while rows are written)
+    python executors.py FOLDER driver       (to an address; ends by SIGKILL while rows are written)
     python executors.py FOLDER again
+    python executors.py FOLDER driver table (into a table of a catalog on the disk, the same)
+    python executors.py FOLDER again table
 
 A session has one master for as long as its process lives, so that this is a process of its own.
 """
@@ -51,20 +53,23 @@ def driver_killed(driver: int, folder: str) -> Any:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for i, batch in enumerate(batches):
             yield batch
-            if i and list(Path(folder).glob(".divulge*.partial/new")):
+            under_way = (".divulge*.partial/new", "warehouse/divulge_partial_*_new/_temporary")
+            if i and any(list(Path(folder).glob(one)) for one in under_way):
                 os.kill(driver, signal.SIGKILL)
 
     return run
 
 
 def session_in(folder: Path, master: str) -> SparkSession:
-    """Start a session in which lake://bucket/top is a folder of this machine."""
+    """Start a session in which lake://bucket/top is a folder of this machine, and the catalog a database in it."""
     os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
     settings = {
         "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "512m", "spark.executorEnv.JAVA_HOME": os.environ["JAVA_HOME"],
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.sql.catalogImplementation": "hive",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/meta;create=true",
+        "spark.driver.extraJavaOptions": f"-Dderby.stream.error.file={folder}/derby.log",
         "spark.hadoop.fs.lake.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
         "spark.hadoop.fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.hadoop.fs.viewfs.mounttable.bucket.link./top": folder.as_uri(),
@@ -74,15 +79,23 @@ def session_in(folder: Path, master: str) -> SparkSession:
     return session
 
 
-def main(folder: Path, how: str = "") -> None:
+def main(folder: Path, how: str = "", where: str = "address") -> None:
     """Release through two stages, and hold the rows against what went in."""
     session = session_in(folder, "local[1]" if how else "local-cluster[2,1,512]")
     if how:
         frame = session.range(0, ROWS, 1, 1).selectExpr("id", "cast(id % 2 as string) as x")
         if how == "driver":
             frame = frame.mapInArrow(driver_killed(os.getpid(), str(folder)), "id long, x string")
-        release(frame)
-        hold(folder)
+        if where == "table":
+            os.chdir(folder)
+            hidden = [row["tableName"] for row in session.sql("show tables").collect()]
+            assert [name.startswith("divulge_partial_") for name in hidden] == [True] * (how == "again")
+            release(frame, "table:out")
+            hold(folder, session.table("out").toArrow(), "table:out")
+            assert [row["tableName"] for row in session.sql("show tables").collect()] == ["out"]
+        else:
+            release(frame)
+            hold(folder)
         assert not list(folder.glob(".divulge*"))
         session.stop()
         return
@@ -100,19 +113,19 @@ def main(folder: Path, how: str = "") -> None:
     session.stop()
 
 
-def release(frame: Any) -> None:
+def release(frame: Any, sink: str = "lake://bucket/top/out") -> None:
     flip = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["0", "1"], ["0", "1"])
-    receipt = dv.release(frame, "lake://bucket/top/out", column="x", mechanism=flip, per_row=True, ledger=None)
+    receipt = dv.release(frame, sink, column="x", mechanism=flip, per_row=True, ledger=None)
     assert receipt.rows == ROWS
 
 
-def hold(folder: Path) -> None:
+def hold(folder: Path, table: Any = None, place: str = "") -> None:
     """Hold the rows that are there against those that went in."""
-    released = pq.read_table(folder / "out")
+    released = pq.read_table(folder / "out") if table is None else table
     assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(ROWS), 1)
     kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64())))
     assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / ROWS) ** 0.5
-    assert dv.Receipt.read(folder / "out.receipt.json").describes(folder / "out")
+    assert dv.Receipt.read(folder / "out.receipt.json").describes(place or folder / "out")
 
 
 if __name__ == "__main__":

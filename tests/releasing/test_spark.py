@@ -396,14 +396,19 @@ def test_executors_that_are_killed_in_either_stage_publish_every_row_once(java_h
 
 
 @pytest.mark.skipif(not THOROUGH, reason="starts two Java processes")
-def test_a_driver_that_is_killed_while_it_writes_leaves_nothing_under_the_name(java_home: Path, tmp_path: Path) -> None:
-    """And what it left is gone with the next release there."""
-    done = in_a_process(tmp_path, "driver")
-    assert done.returncode == -signal.SIGKILL
-    assert list(tmp_path.glob(".divulge*.partial"))
-    assert not list(tmp_path.glob("out*"))
-    done = in_a_process(tmp_path, "again")
+@pytest.mark.parametrize("where", ["address", "table"])
+def test_a_driver_that_is_killed_while_it_writes_leaves_nothing_under_the_name(
+    where: str, java_home: Path, tmp_path: Path
+) -> None:
+    """And what it left is gone with the next release there; of a table its files, too."""
+    hidden = ".divulge*.partial" if where == "address" else "warehouse/divulge_partial_*_new"
+    done = in_a_process(tmp_path, "driver", where)
+    assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
+    assert list(tmp_path.glob(hidden))
+    assert not [*tmp_path.glob("out*"), *tmp_path.glob("warehouse/out")]
+    done = in_a_process(tmp_path, "again", where)
     assert done.returncode == 0, done.stderr[-2000:]
+    assert not list(tmp_path.glob(hidden))
 
 
 def in_a_process(folder: Path, *how: str) -> Any:
@@ -758,7 +763,7 @@ def test_what_a_killed_release_left_at_an_address_is_taken_back_or_told(spark: A
         (DEAD, [["../../x", "old0", False, {}]], {"new/a"}, set()),
     ]
     for owner, moves, there, left in cases:
-        hidden = tmp_path / f".divulge-{0:016x}.partial"
+        hidden = tmp_path / f".divulge-{0:016x}.away.partial"
         for one in there:
             path = (tmp_path if one.startswith("out/") else hidden) / f"{one}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -766,7 +771,7 @@ def test_what_a_killed_release_left_at_an_address_is_taken_back_or_told(spark: A
         hidden.mkdir(exist_ok=True)
         (hidden / "owner").write_text(owner)
         if moves is not None:
-            (hidden / "journal.json").write_text(json.dumps(moves))
+            (hidden / "journal.json").write_text(json.dumps({"moves": moves, "then": ""}))
         hadoop.recover(files, place)
         found = {str(path.relative_to(tmp_path).with_suffix("")) for path in tmp_path.rglob("*.parquet")}
         assert found == left, (moves, there)

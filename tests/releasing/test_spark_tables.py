@@ -1,6 +1,7 @@
 """A release into a table of a catalog: whole under its name or not there, in a format that the session has, once."""
 
 import os
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 import divulge as dv
-from divulge import children
+from divulge import children, staging
 from divulge.cli.main import app
-from divulge.releasing.output import catalog
+from divulge.publishing.published import read_receipt
+from divulge.releasing.output import catalog, hadoop
 from divulge.releasing.output.catalog import HIDDEN, Catalog, digest_of_rows
-from divulge.releasing.session import TableName, table_of
+from divulge.releasing.output.places import PAPERS
+from divulge.releasing.session import Address, TableName, placed, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning")
 
@@ -99,14 +102,27 @@ def test_what_cannot_be_done_is_refused_before_anything_is_drawn(
         (spark.read.parquet(*stored.inputFiles()), "table:held", {"force": True}, "be another table than source"),
         (people, "table:nowhere.out", {}, "cannot be written in this catalog"),
         (people, "table:out", {"receipt": tmp_path / "no" / "r.json"}, "in a folder that exists"),
-        (people, "table:out", {"archive": tmp_path / "a.zip"}, "go with an output of files"),
         (people, tmp_path / "out", {"table_format": "orc"}, "`table_format` must go with an output table:NAME"),
-        ({"x": ["0"]}, "table:out", {}, 'engine="spark"'),
+        ({"x": ["0"]}, "table:held", {}, "table:held: there is one already"),
+        (Path(placed(stored.inputFiles()[0])).parent, "table:held", {"force": True}, "be another table than source"),
     ):  # fmt: skip
         with pytest.raises(dv.DivulgeError, match=reason):
             dv.release(source, sink, **ASKED | asked)
-    with pytest.raises(dv.DivulgeError, match='engine="spark"'):
-        dv.publish({"x": ["0"]}, dv.Count("x"), "table:out", guarantee="dp=1", values={"x": ["0"]}, per_row=True)
+    monkeypatch.setattr("divulge.publishing.publish.ready", None)  # which counts
+    monkeypatch.setattr("divulge.tables.generalize._coarsened", None)
+    counts, coarser = ({"guarantee": "dp=1", "per_row": True}, {"guarantees": "k=2", "per_row": True})
+    for source, sink, asked, reason in (
+        ({"x": ["0"]}, "table:held", {}, "table:held: there is one already"),
+        ({"x": ["0"]}, "table:seen", {"force": True}, "is a view, and is not replaced"),
+        ({"x": ["0"]}, "table:out", {"table_format": "delta"}, "no format of this name.* add io.delta:delta-spark"),
+        ({"x": ["0"]}, tmp_path / "out.csv", {"table_format": "orc"}, "`table_format` must go with an output table:"),
+        (stored, "table:held", {"force": True}, "be another table than source"),
+        ("table:held", "table:default.held", {"force": True, "engine": "spark"}, "be another table than source"),
+    ):  # fmt: skip
+        with pytest.raises(dv.DivulgeError, match=reason):
+            dv.publish(source, dv.Count("x"), sink, **counts | asked)
+        with pytest.raises(dv.DivulgeError, match=reason):
+            dv.generalize(source, "x", sink=sink, **coarser | asked)
     spark.conf.set("spark.divulge.started", "true")
     try:
         with pytest.raises(dv.DivulgeError, match="be in a catalog that outlives this call"):
@@ -116,6 +132,156 @@ def test_what_cannot_be_done_is_refused_before_anything_is_drawn(
     assert tables(spark) == {"held", "seen"}
     assert spark.table("held").count() == 400
     assert list(tmp_path.iterdir()) == []
+
+
+def test_statistics_and_coarser_tables_go_into_a_table(spark: Any, people: Any, tmp_path: Path) -> None:
+    """Of a frame and of rows of this machine: what stands there is what was told, and the digest is one of its rows."""
+    asked: dict[str, Any] = {"guarantee": "dp=1", "values": {"x": ["0", "1"]}, "per_row": True}
+    done = dv.publish(people, dv.Count("x"), "table:counts", **asked, table_format="orc", archive="counts.zip")
+    assert (done.output, done.table_format) == ("table:counts", "orc")
+    assert sorted(map(str, spark.table("counts").toArrow().to_pylist())) == sorted(map(str, done.arrow.to_pylist()))
+    read = dv.results.Published.read("counts.receipt.json")
+    assert (read.output, read.table_format, read.digest) == (done.output, done.table_format, done.digest)
+    assert read.describes("table:default.counts")
+    spark.sql("insert into counts select * from counts limit 1")
+    assert not read.describes("table:counts")
+    public = {f"counts.{name}" for name in PAPERS if not name.startswith("keeper")}
+    with zipfile.ZipFile("counts.zip") as archive:
+        assert set(archive.namelist()) == public
+    rows = {"age": [31, 34, 38, 45, 46, 49], "ill": ["a", "b", "a", "b", "a", None]}
+    coarse = dv.generalize(rows, "age", "ill", guarantees="k=3", sink="table:coarse", per_row=True)
+    assert sorted(map(str, spark.table("coarse").toArrow().to_pylist())) == sorted(map(str, coarse.rows.to_pylist()))
+    receipt = read_receipt(tmp_path / "coarse.receipt.json")
+    assert (receipt["table_format"], receipt["digest"]) == ("parquet", digest_of_rows(spark.table("coarse")))
+    told = dv.generalize(rows | {"ill": ["a", "b"] * 3}, "age", "ill", guarantees="k=3", perturb="pml=0.5",
+                         sink="table:told", per_row=True)  # fmt: skip
+    assert told.perturbed is not None
+    assert told.perturbed.describes("table:told")
+    assert tables(spark) == {"counts", "coarse", "told"}
+    papers = {f"{table}.{name}" for table in ("counts", "coarse", "told") for name in PAPERS}
+    assert {path.name for path in tmp_path.iterdir()} == {*papers, "counts.zip"}
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:At lake")
+def test_the_papers_of_a_table_stand_at_an_address(
+    spark: Any, people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them beside the receipt, and of what fails at the last moment none; the archive has no keeper's record."""
+    mounted(spark, tmp_path)
+    place, there = "lake://bucket/top", lambda: {path.name for path in tmp_path.iterdir() if path.suffix != ".crc"}
+    asked = ASKED | {"receipt": f"{place}/r.json"}
+    with pytest.warns(UserWarning, match="The archive has the papers alone"):
+        done = dv.release(people, "table:out", **asked, archive=f"{place}/a.zip")
+    papers = {"r.json", *(f"out.{name}" for name in PAPERS if name != "receipt.json")}
+    assert there() == papers | {"a.zip"}
+    assert done.papers["receipt.json"] == Address(f"{place}/r.json")
+    assert dv.Receipt.read(f"{place}/r.json").describes("table:out")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert set(archive.namelist()) == papers - {"out.keeper.json"}
+    before = {name: (tmp_path / name).read_bytes() for name in papers}
+    for sink, more, reason in (
+        ("table:other", {}, "r.json: there is one already"),
+        ("table:out", {"receipt": f"{place}/s.json"}, "out: there is one already"),
+        ("table:other", {"receipt": f"{place}/none/s.json"}, "must be in a folder that exists"),
+    ):  # fmt: skip
+        with pytest.raises(dv.DivulgeError, match=reason):
+            dv.release(people, sink, **asked | more)
+    with monkeypatch.context() as patch:
+        rename = Catalog.rename
+        patch.setattr(Catalog, "rename", lambda *given: rename(*given) if given[1].name == "out" else 1 / 0)
+        patch.setattr(catalog, "_kind_of", lambda places: "parquet")
+        with pytest.raises(ZeroDivisionError):
+            dv.release(people, "table:out", **asked, force=True)
+    assert {name: (tmp_path / name).read_bytes() for name in there() - {"a.zip"}} == before
+    counts = dv.publish(people, dv.Count("x"), "table:counts", guarantee="dp=1", values={"x": ["0", "1"]}, per_row=True,
+                        receipt=f"{place}/counts.json")  # fmt: skip
+    assert counts.describes("table:counts")
+    assert there() == papers | {"a.zip", "counts.json", *(f"counts.{name}" for name in PAPERS if "receipt" not in name)}
+
+
+@pytest.mark.long
+def test_rows_of_this_machine_go_into_a_table_in_several_parts(
+    spark: Any, people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each type that Spark has; what it has not, or would change, is refused, and no cell is told."""
+    monkeypatch.setattr(catalog, "_ROWS_AT_ONCE", 70)
+    many = 300
+    moments = pa.array([1_700_000_000_000_001 + i for i in range(many)], pa.timestamp("us", "Asia/Tokyo"))
+    rows: dict[str, Any] = {
+        "x": pa.array(["0", "1"] * (many // 2)).dictionary_encode(), "id": pa.array(range(many), pa.int32()),
+        "when": moments, "clock": moments.cast(pa.timestamp("us")), "price": pa.array(range(many), pa.decimal128(9, 2)),
+        "half": pa.array([0.5, float("nan"), None] * (many // 3), pa.float32()),
+        "list": [[i, None] for i in range(many)],
+        "day": moments.cast(pa.date32()), "yes": [True, None] * (many // 2), "none": pa.nulls(many),
+        "text": ["ü", "", None] * (many // 3), "fine": moments.cast(pa.timestamp("ns")),
+        "record": [{"a": i, "b": "c"} for i in range(many)], "bytes": [b"\0", None] * (many // 2),
+    }  # fmt: skip
+    done = dv.release(pa.table(rows), "table:out", **ASKED)
+    back = spark.table("out").toArrow().sort_by("id")
+    assert done.rows == back.num_rows == many
+    assert done.describes("table:out")
+    for name in set(rows) - {"x"}:
+        column = pa.chunked_array([pa.array(rows[name])])
+        assert str(back[name].cast(column.type).to_pylist()) == str(column.to_pylist()), name
+    assert set(back["x_perturbed"].to_pylist()) == {"0", "1"}
+    for odd, reason in (
+        (pa.array([1] * many, pa.duration("s")), "have no durations"),
+        (pa.array([7] * many, pa.uint64()), "cannot be written"),
+        (pa.array([1_234_567_891] * many, pa.timestamp("ns")), "whole microseconds"),
+        (pa.array([[1_234_567_891]] * many, pa.list_(pa.timestamp("ns"))), "whole microseconds"),
+    ):  # fmt: skip
+        with pytest.raises(dv.DivulgeError, match=reason) as caught:
+            dv.release(pa.table({"x": rows["x"], "odd": odd}), "table:odd", **ASKED)
+        assert "234" not in str(caught.value)
+    empty = dv.generalize({"x": ["a"] * 3}, "x", guarantees="k=2", sink="table:one", per_row=True)
+    assert spark.table("one").count() == empty.rows.num_rows == 3
+    assert tables(spark) == {"out", "one"}
+    assert not any("odd" in path.name for path in tmp_path.iterdir())
+
+
+@pytest.mark.long
+def test_the_name_of_a_format_is_handed_to_the_session(spark: Any, people: Any, tmp_path: Path) -> None:
+    """In the place of Delta and Iceberg, a format that is none of Spark's own: one that is registered in Python.
+
+    Its writer shows rows of tasks that were committed; one that shows those of an attempt that failed too is found out.
+    """
+    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, WriterCommitMessage
+
+    shelf = str(tmp_path / "shelf")
+    os.mkdir(shelf)
+
+    class Shelf(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "shelf"
+
+        def reader(self, schema: Any) -> Any:
+            return Reader()
+
+        def writer(self, schema: Any, overwrite: bool) -> Any:
+            return Writer()
+
+    class Reader(DataSourceReader):
+        def read(self, partition: Any) -> Iterator[Any]:
+            for name in sorted(os.listdir(shelf)):
+                yield from pq.read_table(os.path.join(shelf, name)).to_batches()
+
+    class Writer(DataSourceArrowWriter):
+        def write(self, iterator: Iterator[Any]) -> Any:
+            for i, batch in enumerate(iterator):
+                pq.write_table(pa.Table.from_batches([batch]), os.path.join(shelf, f"{os.getpid()}-{i}.parquet"))
+            return WriterCommitMessage()
+
+    spark.dataSource.register(Shelf)
+    done = dv.release(people, "table:out", **ASKED, table_format="shelf")
+    assert done.table_format == "shelf"
+    assert done.rows == spark.table("out").count() == 400
+    assert sorted(row["id"] for row in done.table.collect()) == [*range(400)]
+    assert done.describes("table:out")
+    with pytest.raises(dv.DivulgeError, match="another number of rows"):  # it shows those of the table before as well
+        dv.release(people, "table:again", **ASKED, table_format="shelf")
+    assert tables(spark) == {"out"}
 
 
 @pytest.mark.long
@@ -172,6 +338,85 @@ def test_what_a_killed_release_left_is_taken_away_or_told(
     assert tables(spark) == {"out", "kept", "taken", *(f"{HIDDEN}{name}_new" for name in "bcd")}
     assert (spark.table("kept").count(), spark.table("taken").count()) == (5, 3)
     assert held.property(TableName(("taken",)), catalog._REPLACED) is None
+
+
+def mounted(spark: Any, folder: Path) -> None:
+    """Let a folder of this machine be lake://bucket/top, by way of a file system of Hadoop with another scheme."""
+    settings = spark._jsc.hadoopConfiguration()
+    for name, value in {
+        "fs.lake.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
+        "fs.lake.impl.disable.cache": "true",
+        "fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "fs.viewfs.mounttable.bucket.link./top": folder.as_uri(),
+    }.items():
+        settings.set(name, value)
+
+
+class Killed(BaseException):
+    """In the place of SIGKILL: while it is raised nothing is taken back, and locks are gone, as the system sees to."""
+
+
+def killed_at(step: str, patch: pytest.MonkeyPatch) -> None:
+    """Let the next release end before or behind the step in which its new table, or the old one, gets a name."""
+    rename = Catalog.rename
+
+    def ended(self: Catalog, table: TableName, name: str) -> None:
+        kind = "old" if name.endswith("_old") else "new" if table.name.endswith("_new") else ""
+        under_way = kind == "old" or not name.startswith(HIDDEN)  # not the trial of the format
+        if under_way and step == f"before {kind}":
+            raise Killed
+        rename(self, table, name)
+        if under_way and step == f"behind {kind}":
+            raise Killed
+
+    patch.setattr(Catalog, "rename", ended)
+    patch.setattr(staging.Naming, "undone", lambda self: True)
+    patch.setattr(staging, "settle", lambda folder: False)
+    patch.setattr(hadoop, "taken_back", lambda *_: True)
+    patch.setattr(hadoop.Remote, "_clear", lambda self: None)
+    patch.setattr(catalog, "_restore", lambda *_: None)
+    patch.setattr(Catalog, "drop", lambda self, table: None)
+    patch.setattr(children, "mark", lambda: DEAD)
+
+
+DEAD = children.mark().rpartition(":")[0] + ":0"
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:At lake")
+@pytest.mark.parametrize("at_address", [False, True])
+def test_no_table_stands_beside_papers_of_another_wherever_a_release_is_killed(
+    at_address: bool, spark: Any, people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once its papers have names, the table has none yet: the next release there takes them back.
+
+    Papers in a folder at an address of Hadoop's file systems, and in one of this machine.
+    """
+    mounted(spark, tmp_path)
+    asked = ASKED | {"receipt": "lake://bucket/top/r.json" if at_address else tmp_path / "r.json", "force": True}
+
+    def there() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in tmp_path.glob("[!.]*") if path.suffix != ".crc"}
+
+    for step, old in (("before new", False), ("before old", True), ("behind old", True), ("before new", True)):
+        first = dv.release(people, "table:released", **asked) if old else None
+        before = there()
+        with monkeypatch.context() as patch:
+            killed_at(step, patch)
+            with pytest.raises(Killed):
+                dv.release(people, "table:released", **asked)
+        assert len(there()) == 6
+        assert there() != before
+        dv.release(people, "table:other", **asked | {"receipt": None})  # tables are taken back, papers not yet
+        dv.release(people, "table:another", **asked | {"receipt": str(asked["receipt"]).replace("r.json", "s.json")})
+        assert {name: there()[name] for name in there() if name[0] == "r"} == before
+        if first is not None:
+            assert first.describes("table:released")
+        assert tables(spark) == {"other", "another"} | ({"released"} if old else set())
+        for name in tables(spark):
+            spark.sql(f"drop table {name}")
+        for path in [*tmp_path.iterdir()]:
+            path.unlink()
 
 
 @pytest.mark.long

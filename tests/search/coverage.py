@@ -103,7 +103,7 @@ GIVEN: dict[str, str] = {
     "People": "by",
     "Preview": "by",
     "Proportion": "by value",
-    "Published": "by others prior protected",
+    "Published": "by others prior protected table_format",
     "Quantiles": "bounds by intervals probabilities step",
     "RandomizedResponse": "categories epsilon",
     "Receipt": "asked coarsened null_as purpose table_format untouched",
@@ -153,7 +153,7 @@ EXCUSED: dict[str, dict[str, str]] = {
     "a sentence, or what a document says of itself": {
         "Audit": "power remarks",
         "Generalization": "receipt",
-        "Published": "aggregate arrow describes keeper numbers told",
+        "Published": "aggregate arrow describes keeper numbers papers told",
         "Receipt": "answers describes names_of papers protects released_as together warnings",
     },
     "asks a kind of guarantee for what it measures": {"Design": "measured"},

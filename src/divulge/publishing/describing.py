@@ -18,7 +18,7 @@ from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.receipt import now
 
 
-def described(made: Ready, output: str | None) -> Published:
+def described(made: Ready, output: str | None = None, table_format: str | None = None) -> Published:
     """Return what will be published, without its numbers: what it promises can be recorded before anything is drawn."""
     asked, noise = made.task, made.noise
     prior = None if asked.prior is None else {
@@ -69,6 +69,7 @@ def described(made: Ready, output: str | None) -> Published:
         table=None, guarantees=noise.guarantees, queries=queries, level=asked.level, protected=unit, prior=prior,
         others=asked.others, loss=exact.double_above(noise.loss), source=made.table.source.name, output=output,
         rows=None, columns=asked.columns, notes=made.notes, created=now(), version=__version__, aggregate=kept,
+        table_format=table_format,
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from divulge.publishing.queries import Plan
 from divulge.publishing.remarks import surprises
 from divulge.publishing.request import Publish
 from divulge.publishing.statistics import Count, People, Proportion, Quantiles
-from divulge.releasing.output.places import Places
+from divulge.releasing.output.places import PAPERS, Places
 
 Warn = Callable[[str], object]
 """What tells the keeper something."""
@@ -46,7 +46,7 @@ def without_noise(made: Ready) -> Published:
         for query, one in zip(made.plan.queries, made.noise.noises, strict=True)
     )
     table, rows, keeper = _numbers(replace(made, noise=replace(made.noise, noises=noises)))
-    return replace(described(made, None), table=table, rows=rows, keeper=keeper)
+    return replace(described(made), table=table, rows=rows, keeper=keeper)
 
 
 def carried_out(
@@ -61,7 +61,7 @@ def carried_out(
              "ways, and are left out: that is for you alone.")  # fmt: skip
     if made.pending:
         more, made = described_.notes[len(made.notes) :], resolved(made)
-        described_ = replace(described(made, described_.output), notes=(*made.notes, *more))
+        described_ = replace(described(made, outputs.output, outputs.table_format), notes=(*made.notes, *more))
     table, rows, keeper = _shown(made) if made.threshold is not None else _numbers(made, warn)
     done = replace(described_, table=table, rows=rows, keeper=keeper)
     if outputs.table is None:
@@ -73,7 +73,9 @@ def carried_out(
         known = replace(done, digest=digest)
         return known, {"receipt.json": known.to_json(), "keeper.json": _kept(known, request), **papers(known)}
 
-    return outputs.publish(done.table, recorded, entry, force=request.force)
+    done = outputs.publish(done.table, recorded, entry, force=request.force)
+    written = {name: outputs.paper(name) for name in PAPERS if name not in outputs.left_out}
+    return replace(done, papers={"table": outputs.table, **written})
 
 
 def _numbers(made: Ready, warn: Warn = lambda sentence: None) -> tuple[Any, int | None, dict[str, Any]]:

@@ -19,7 +19,7 @@ from divulge.publishing.request import Publish
 from divulge.publishing.statistics import Statistics
 from divulge.publishing.task import task
 from divulge.releasing.engine import Progress
-from divulge.releasing.estimating.counting import by_spark
+from divulge.releasing.estimating.counting import by_spark, frame_read
 from divulge.releasing.output.archive import archived, require_archive
 from divulge.releasing.output.bar import telling
 from divulge.releasing.output.places import PAPERS, Places
@@ -48,9 +48,9 @@ def publish(
     ----------
     source : path of a table; pandas, polars or pyarrow table; columns by name; PySpark DataFrame
     statistics : Count, People, Sum, Mean, Proportion, Variance or Quantiles, or several of them
-    sink : path, or address such as s3a://bucket/table.csv, optional
+    sink : path, address such as s3a://bucket/table.csv, or table:NAME, optional
         The table goes there, its suffix is its format; beside it codebook, statement and receipt, and a record for the
-        keeper alone.
+        keeper alone. With table:sales.counts it goes into the catalog of the session of Spark.
     guarantee : Guarantee or text such as "dp=1", or several
         dp, adp, zcdp or rdp; pml, pmc or lip about one record, with `record_prior`.
     interval : positive number, several, or text such as "500" or "500,20"; in place of a guarantee
@@ -118,6 +118,8 @@ def publish(
         Raise negative counts to 0; round counts; move counts by least squares so that common margins agree. Told.
     force : bool
         Replace files that exist.
+    table_format : str, optional
+        As for `release`.
     receipt : path, optional
         Beside the output, as NAME.receipt.json, when not given.
     archive : path, optional
@@ -207,19 +209,20 @@ def _prepared(request: Publish, source: Any, progress: Progress | None) -> _Prep
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
     read = {"source": path, "values": _path(request.values), "record_prior": _path(request.record_prior)}
     outputs = Places.of(sink, request.receipt, PAPERS, read=read, ledger=ledger, force=request.force,
-                        sign=request.sign, address=address_of(path))  # fmt: skip
-    if outputs.table is not None and not outputs.table.suffix:
+                        sign=request.sign, address=address_of(path), form=request.table_format,
+                        frame=frame_read(source, request.engine))  # fmt: skip
+    if outputs.table is not None and outputs.table_format is None and not outputs.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     made = ready(asked, source, request.engine, progress)
     if request.person is None and not request.per_row and not by_spark(source, request.engine):
         require_one_row_each(made.table.source, ())
-    promised = described(made, None if outputs.table is None else outputs.table.name)
+    promised = described(made, outputs.output, outputs.table_format)
     return _Prepared(request, made, outputs, promised)
 
 
 def expected(request: Publish, source: Any) -> Expected:
     """Return the publication as it would be, and what it adds up to; nothing is drawn or stays on record."""
-    found = _prepared(replace(request, sink=None, receipt=None, archive=None), source, None)
+    found = _prepared(replace(request, sink=None, receipt=None, table_format=None, archive=None), source, None)
     return looked_at(found.promised, found.entry())
 
 
@@ -235,10 +238,8 @@ def _carried_out(request: Publish, source: Any, progress: Progress | None, warn:
         done = carried_out(found.made, promised, outputs, request, entry, papers, warn)
         for sentence in promised.told[len(before) :]:  # "this one included" is true of what went out alone
             warn(sentence)
-    if request.archive is not None and outputs.table is not None:
-        written = {name: outputs.paper(name) for name in PAPERS if outputs.has(name)}
-        if failed := archived(request.archive, {"table": outputs.table, **written}, force=request.force):
-            warn(failed)
+    if request.archive is not None and (failed := archived(request.archive, done.papers, force=request.force)):
+        warn(failed)
     shown = like(source, done.table)
     return done if shown is done.table else replace(done, table=shown, numbers=done.table)
 

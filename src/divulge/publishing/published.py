@@ -24,6 +24,7 @@ from divulge.releasing.output.sinks import digest
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.levels import readable
 from divulge.releasing.records.receipt import READ, Receipt
+from divulge.releasing.session import address_of
 from divulge.units import Unit, nats_per
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ RECEIPT: Form = {
     }),
     "source": str, "output": (None, str), "rows": (None, whole), "columns": [str], "told": [str], "created": str,
     "notes": [{"name": str, "*": (str, int, float, [str])}],
-    "version": str, "digest": (None, str),
+    "version": str, "digest": (None, str), "table_format?": str,
 }  # fmt: skip
 """What a receipt of statistics is made of."""
 
@@ -83,6 +84,10 @@ class Published(Record, Shown):
     aggregate : what the ledger keeps of it
     keeper : dict
         For the keeper alone, never written to the receipt.
+    table_format : str or None
+        What a catalog calls the format of the output, where that is a table in it; the digest is one of its rows then.
+    papers : {name: path}
+        What was written, where it was.
 
     Examples
     --------
@@ -111,6 +116,8 @@ class Published(Record, Shown):
     keeper: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     numbers: Any = field(default=None, repr=False, compare=False)
     """The table in Arrow where `table` is a frame, whose types may hold less."""
+    table_format: str | None = None
+    papers: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __hash__(self) -> int:
         return hash((type(self), self.created, self.digest, self.columns, self.level))
@@ -204,6 +211,7 @@ class Published(Record, Shown):
             "source": self.source, "output": self.output, "rows": self.rows, "columns": list(self.columns),
             "told": list(self.told), "notes": [note.to_dict() for note in self.notes],
             "created": self.created, "version": self.version, "digest": self.digest,
+            **({"table_format": self.table_format} if self.table_format is not None else {}),
         }  # fmt: skip
 
     def to_json(self) -> bytes:
@@ -258,6 +266,7 @@ class Published(Record, Shown):
                 columns=tuple(found["columns"]), notes=tuple(map(Note.of, found["notes"])),
                 **{k: found[k] for k in ("level", "protected", "others", "source", "output", "rows", "created",
                                          "version", "digest")},
+                table_format=found.get("table_format"),
             )  # fmt: skip
             refuse_contradictions(made)
         except Exception as error:  # what numbers or sentences that do not fit together may raise is open-ended
@@ -265,7 +274,9 @@ class Published(Record, Shown):
         return made
 
     def describes(self, path: str | os.PathLike[str]) -> bool:
-        """Say whether the file at `path` is the table that was published, to the byte.
+        """Say whether the file at `path`, or the table table:NAME, is the table that was published, to the byte.
+
+        Of a table of a catalog Spark compares the rows, in whatever order and files they are.
 
         Examples
         --------
@@ -274,7 +285,9 @@ class Published(Record, Shown):
         >>> dv.publish(table, dv.Count("sex"), out, guarantee="dp=1", values={"sex": ["f", "m"]}).describes(out)
         True
         """
-        return self.digest == digest(Path(path))
+        if self.table_format is None and address_of(path) is None:
+            return self.digest == digest(Path(path))
+        return self.digest == late("divulge.releasing.spark:digest_at")(path, self.table_format is not None)
 
     def to_frame(self) -> "DataFrame":
         """Return the table as a pandas DataFrame (extra: frames).

@@ -175,14 +175,6 @@ class Release(Request):
         None
     )
     only_column: Annotated[bool, Option("Drop all other columns.", bool)] = False
-    table_format: Annotated[
-        str | None,
-        Option(
-            "With an output table:NAME, which Spark writes: its format, by the name that the session has for it, such "
-            "as delta, iceberg or orc; else the one that it takes by itself.",
-            metavar="NAME",
-        ),
-    ] = None
     archive: Annotated[Place, Option("One .zip with all public files, and nothing else.", Path, "FILE.zip")] = None
 
     def __post_init__(self) -> None:

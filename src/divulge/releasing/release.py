@@ -287,7 +287,7 @@ def expected(request: Release, source: Any, coarsened: Mapping[str, int] | None 
 
     An estimate of the prior, which would be drawn, is left out, with what it would spend.
     """
-    wanted = stand_in(resolved(replace(request, sink=None, receipt=None), source))
+    wanted = stand_in(resolved(replace(request, sink=None, receipt=None, table_format=None), source))
     found = _prepared(source, wanted, coarsened)
     return looked_at(found.made, found.entry(wanted))
 

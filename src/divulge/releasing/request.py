@@ -102,6 +102,14 @@ class Writing(Record):
     """Where the result goes, and in which words."""
 
     force: Annotated[bool, Option("Replace files that exist.", bool)] = False
+    table_format: Annotated[
+        str | None,
+        Option(
+            "With an output table:NAME, which Spark writes: its format, by the name that the session has for it, such "
+            "as delta, iceberg or orc; else the one that it takes by itself.",
+            metavar="NAME",
+        ),
+    ] = None
     receipt: Annotated[Place, Option("Where the receipt goes, if not beside the output.", Path, "FILE")] = None
     sign: Annotated[
         Place, Option("Sign receipt, codebook and keeper's record with this key (PEM, Ed25519).", Path, "KEY")

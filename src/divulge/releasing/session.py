@@ -24,6 +24,9 @@ IN_SILENCE = ("ignoreCorruptFiles", "ignoreMissingFiles")
 
 WHOLE = {f"spark.sql.files.{name}": "false" for name in IN_SILENCE}
 
+MOMENTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""Moments are written as moments: INT96, the default, is read back as a time of day in no zone."""
+
 
 def active() -> Any:
     """Return the session that runs, or a new one."""
@@ -167,6 +170,11 @@ def refuse_absent(name: str, error: BaseException) -> None:
             f"{printable(name)}: the session of Spark has no {what}; nothing was read or written. Hint: add {jar} to "
             "spark.jars.packages, in the version that fits its Spark and Hadoop, before it starts."
         ) from error
+
+
+def durations(schema: Any) -> list[str]:
+    """Return the columns that hold durations, at any depth: Spark reads those of Parquet files as whole numbers."""
+    return [field.name for field in schema if "duration[" in str(field.type)]
 
 
 def is_address(table: Any) -> bool:

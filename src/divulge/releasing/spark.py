@@ -35,10 +35,12 @@ from divulge.releasing.records.fingerprint import Fingerprint, Key
 from divulge.releasing.records.impression import MOST_LOOKED_AT, Impression, names_in, numbers_in
 from divulge.releasing.session import (
     IN_SILENCE,
+    MOMENTS,
     WHOLE,
     Address,
     TableName,
     active,
+    durations,
     is_address,
     isolate,
     name_of,
@@ -238,16 +240,11 @@ def _footers(session: Any, address: str) -> _Looked:
 
 
 def _refuse_durations(name: str, schema: Any) -> None:
-    if spans := _durations(schema):
+    if spans := durations(schema):
         raise InputFileError(
             f"{name}: must have no durations, for Spark, which reads them as whole numbers; column {spans[0]!r} "
             "is one. Hint: write it as text, or give a DataFrame without it."
         )
-
-
-def _durations(schema: Any) -> list[str]:
-    """Return the columns that hold durations, at any depth."""
-    return [field.name for field in schema if "duration[" in str(field.type)]
 
 
 def folders_of(frame: Any) -> list[str]:
@@ -419,9 +416,6 @@ def known_by(frame: Any, key: Key, columns: Sequence[str]) -> Fingerprint:
     return total.fingerprint()
 
 
-MOMENTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
-"""Moments are written as moments: INT96, the default, is read back as a time of day in no zone."""
-
 _ROWS_A_FILE = 1 << 22
 """Rows in a file that is written: a worker reads a file into its memory for the digest."""
 
@@ -431,7 +425,7 @@ def _write(frame: Any, plan: Plan, temporary: Place) -> None:
     types = require("pyspark.sql.pandas.types", "spark")
     wanted = list(dict.fromkeys([*plan.columns, *plan.protected]))
     schema = plain_schema(plan.schema)
-    if spans := _durations(schema):
+    if spans := durations(schema):
         raise DivulgeError.of(
             "source", "have no durations that go out as they are, for Spark, which writes them as whole numbers",
             f"column {printable(repr(spans[0]))}", "one", "write it as text, or leave it out (keep=, --keep).",

@@ -19,7 +19,7 @@ from divulge.guarantees.kinds.tables import KAnonymity
 from divulge.late import late
 from divulge.model.labels import text_of
 from divulge.releasing.engine import Engine
-from divulge.releasing.estimating.counting import by_spark, contingency
+from divulge.releasing.estimating.counting import by_spark, contingency, frame_read
 from divulge.releasing.persons import most_of, named_after_people, people_in
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.ledger import Expected, looked_at, recorded
@@ -61,9 +61,9 @@ def generalize(
     known : name or names of the columns that somebody may know
     secret : name or names of the sensitive columns, optional
         Guarantees hold for all jointly and for each alone.
-    sink : path, or address such as s3a://bucket/table.csv, optional
+    sink : path, address such as s3a://bucket/table.csv, or table:NAME, optional
         The coarsened table goes there, its suffix is its format; beside it codebook, statement and receipt, and for the
-        keeper alone the certificate.
+        keeper alone the certificate. With table:sales.people it goes into the catalog of the session of Spark.
     guarantees : guarantee, text such as "k=5", or several
         k, distinct-l, entropy-l, recursive-l, t, ordered-t, beta, enhanced-beta, delta-disclosure, pml, pmc, lip, alip,
         lift.
@@ -99,7 +99,7 @@ def generalize(
         What guarantees with an epsilon are in.
     language : "en" or "de"
         Of statement and codebook.
-    force, receipt, sign, escape_formulas : optional
+    force, table_format, receipt, sign, escape_formulas : optional
         As for `release`.
     delimiter, decimal, encoding, sheet, header, footer, number_names, one_spelling, group, line_breaks,
     limits : optional
@@ -153,10 +153,10 @@ def carry_out(request: Generalize, source: Any, *, progress: Any, warn: Callable
     each = _rows_per_person(request, source, engine.source)
     if request.perturb:
         return perturbed(request, engine.source, _coarsened(request, source, each), progress=progress, warn=warn)
-    outputs = places_of(request, engine.source)
+    outputs = places_of(request, engine.source, frame_read(source, request.engine))
     papers = late("divulge.reporting.generalize:papers")(request)
     found = replace(_coarsened(request, source, each), person=request.person)
-    with _entry(request, engine, found, None if outputs.table is None else outputs.table.name) as entry:
+    with _entry(request, engine, found, outputs.output) as entry:
         found = replace(found, together=entry.together)
         for warning in (*entry.warnings, *entry.private, *by_choice(found)):
             warn(warning)

@@ -32,7 +32,7 @@ _RECEIPT = {
     "sizes": SIZES, "subjects": [SUBJECT], "loss": str, "suppressed": whole, "rows": whole, "groups": whole,
     "k": whole,
     "people": whole, "protects": {"person": (None, str), "rows_per_person": whole}, "notes": [str],
-    "others?": whole, "version": str, "digest": (None, str),
+    "others?": whole, "version": str, "digest": (None, str), "table_format?": str,
     "lift?": str, "least_lift?": str, "certainty?": str, "certainty_beside_one?": str,
 }  # fmt: skip
 
@@ -126,15 +126,16 @@ def _values(found: Generalization, name: str) -> list[Any]:
     return [None if label is None else str(label) for label in labels]
 
 
-def places_of(request: Generalize, table: Source) -> Places:
-    """Return where the table and its papers go; refuse what is taken, and what is read."""
+def places_of(request: Generalize, table: Source, frame: Any) -> Places:
+    """Return where the table and its papers go; refuse what is taken, and what is read, by Spark as a DataFrame."""
     files = {name: one for name, one in (request.hierarchies or {}).items() if isinstance(one, str)}
     read = {"source": table.path, **{f"the hierarchy of {name}": path for name, path in files.items()}}
     found = Places.of(request.sink, request.receipt, PAPERS, read=read, ledger=request.ledger, force=request.force,
-                      sign=request.sign, address=address_of(request.source))  # fmt: skip
+                      sign=request.sign, address=address_of(request.source), form=request.table_format,
+                      frame=frame)  # fmt: skip
     if found.table is None and request.receipt is not None:
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
-    if found.table is not None and not found.table.suffix:
+    if found.table is not None and found.table_format is None and not found.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     return found
 
@@ -149,7 +150,8 @@ def published(
         return found
 
     def recorded(digest: str) -> tuple[Any, Mapping[str, bytes]]:
-        made = {"version": __version__, "digest": digest}
+        form = {} if outputs.table_format is None else {"table_format": outputs.table_format}
+        made = {"version": __version__, "digest": digest, **form}
         receipt = found.receipt | made
         contents = {
             "codebook.json": _json(codebook(found)),

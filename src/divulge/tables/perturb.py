@@ -18,7 +18,8 @@ from divulge.tables.notes import by_choice
 from divulge.tables.papers import as_json
 from divulge.tables.request import Generalize, between_commas
 
-SAME = ("sink", "ledger", "budget", "people", "force", "receipt", "sign", "escape_formulas", "language", "unit")
+SAME = ("sink", "ledger", "budget", "people", "force", "table_format", "receipt", "sign", "escape_formulas", "language",
+        "unit")  # fmt: skip
 """Options that mean the same of the coarser table as of the one that was given."""
 
 

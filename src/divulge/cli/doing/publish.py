@@ -112,24 +112,21 @@ def command(
 
 def carry_out(request: Any, as_json: bool) -> None:
     """Publish what is asked, and tell what came of it."""
-    from divulge.releasing.output.places import PAPERS
     from divulge.releasing.request import run
-    from divulge.releasing.session import Address, address_of
 
     with watched_rows() as progress:
         done = run(request, progress=progress, warn=note)
     if request.sink is None:
         stopping.ALREADY[:] = [stopping.DRAWN]
+    there = {name: str(path) for name, path in done.papers.items()}
     written: dict[str, Any] = {}
-    if request.sink is not None:
-        there = address_of(request.sink)
-        out = Path(request.sink) if there is None else Address(there)
-        beside = {end: str(out.with_name(f"{out.stem}.{end}")) for end in PAPERS}
+    if there:
         written = {
-            "output": str(out), "receipt": str(request.receipt or beside["receipt.json"]),
-            "codebook": [beside["codebook.json"], beside["codebook.md"]],
-            "statement": [beside["statement.html"], beside["statement.txt"]], "keeper": beside["keeper.json"],
+            "output": there["table"], "receipt": there["receipt.json"],
+            "codebook": [there["codebook.json"], there["codebook.md"]],
+            "statement": [there["statement.html"], there["statement.txt"]],
         }  # fmt: skip
+        written |= {"keeper": there["keeper.json"]} if "keeper.json" in there else {}
     if as_json:
         emit({**done.to_dict(request.unit), **written})
         return
@@ -139,8 +136,8 @@ def carry_out(request: Any, as_json: bool) -> None:
     promises = ", ".join(_promised(kind, value) for kind, value in promised_.items())
     say(f"guarantee: {promises} {request.unit}{taken}")
     if written:
-        keeper = Path(written["keeper"]).name
-        say(f"for the keeper alone: {keeper}; public: the table, and codebook, receipt and statement beside it")
+        keeper = f"for the keeper alone: {Path(written['keeper']).name}; " if "keeper" in written else ""
+        say(f"{keeper}public: the table, and codebook, receipt and statement beside it")
 
 
 def _taken(done: Any) -> bool:

@@ -17,6 +17,15 @@ def by_spark(table: Any, engine: str) -> bool:
     return engine == "spark" or type(table).__module__.startswith("pyspark")
 
 
+def frame_read(table: Any, engine: str) -> Any:
+    """Return the DataFrame that Spark reads a table as, None where this machine reads it."""
+    if not by_spark(table, engine):
+        return None
+    from divulge.releasing.spark import frame_of
+
+    return frame_of(table)
+
+
 def contingency(table: TableLike, columns: Sequence[str] | str, *, engine: EngineName = "local") -> Contingency:
     """Return how often each combination of values of `columns` occurs in a table.
 

@@ -10,6 +10,7 @@ from typing import Any
 from divulge.children import private_folder
 from divulge.errors import DivulgeError, printable
 from divulge.files.opening import files_below, name_of, refuse_taken, replacing
+from divulge.files.settings import current
 from divulge.late import late
 from divulge.releasing.session import Address, address_of, table_of
 
@@ -21,7 +22,7 @@ def require_archive(path: Any, sink: Any, force: bool) -> None:
     if sink is None:
         raise DivulgeError.of("archive", "go with an output", "sink", "absent")
     if table_of(sink) is not None:
-        raise DivulgeError.of("archive", "go with an output of files", "sink", "a table of a catalog")
+        current().tell("The archive has the papers alone: the rows are in the table of the catalog.")
     if Path(path).suffix.lower() != ".zip":
         raise DivulgeError.of("archive", "end in .zip", "it", repr(Path(path).name))
     if (there := address_of(path)) is not None:
@@ -36,9 +37,9 @@ def require_archive(path: Any, sink: Any, force: bool) -> None:
 def archived(path: str | os.PathLike[str], papers: Mapping[str, Any], *, force: bool = False) -> str | None:
     """Write the public files into an archive, whole or not at all; return why not, if that failed.
 
-    By then they are published: what is missing is only the archive.
+    By then they are published: what is missing is only the archive. A table of a catalog is no file.
     """
-    public = [file for kind, file in papers.items() if not kind.startswith("keeper")]
+    public = [file for kind, file in papers.items() if not (kind.startswith("keeper") or table_of(file))]
     at_address = address_of(path)
     try:
         with ExitStack() as stack:

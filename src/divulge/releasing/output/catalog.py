@@ -7,6 +7,7 @@ its name when all of them are in it and the papers have theirs.
 
 import hashlib
 import json
+import os
 import secrets
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,28 +15,36 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from divulge import children, stopping
+from divulge import children, staging, stopping
 from divulge.errors import DivulgeError, printable
 from divulge.extras import require
 from divulge.files.settings import current
+from divulge.releasing.output import hadoop
+from divulge.releasing.output.bare import plain_batch, plain_schema
 from divulge.releasing.output.places import Places
 from divulge.releasing.session import (
+    MOMENTS,
+    WHOLE,
     Address,
     TableName,
     active,
     address_of,
+    durations,
     ends_with_us,
+    is_address,
+    placed,
     quoted,
     refuse_absent,
     set_for_a_while,
+    table_of,
     working,
 )
 
 HIDDEN = "divulge_partial_"
 """What the names of tables under way begin with: catalogs have no hidden names."""
 
-_OWNER, _REPLACED = "divulge.owner", "divulge.replaced"
-"""Properties of a table: which process it is under way for, and the name that one which is to be replaced had."""
+_OWNER, _MADE, _REPLACED = "divulge.owner", "divulge.made", "divulge.replaced"
+"""Properties of a table: which process it is under way for, its hidden name, and what one to be replaced was called."""
 
 _COMMITS = ("delta", "hudi", "iceberg", "orc", "parquet", "avro")
 """Formats that commit the rows of one attempt of a task alone; with others the rows of the source are counted too."""
@@ -78,8 +87,66 @@ class Staging(TableName):
         """Make it, without rows, and return its name for Spark."""
         with writing(self):
             empty = self.session.createDataFrame([], schema).writeTo(self.sql)
-            (empty if self.form is None else empty.using(self.form)).tableProperty(_OWNER, children.mark()).create()
+            formed = empty if self.form is None else empty.using(self.form)
+            formed.tableProperty(_OWNER, children.mark()).tableProperty(_MADE, self.name).create()
         return self.sql
+
+
+class TableWriter:
+    """Rows of this machine that go into a new table under a hidden name, so many by one job of Spark."""
+
+    def __init__(self, table: Staging, schema: Any) -> None:
+        pa, types = require("pyarrow", "tables"), require("pyspark.sql.pandas.types", "spark")
+        self._table, self._given = table, plain_schema(schema)
+        if spans := durations(self._given):
+            raise DivulgeError.of("source", "have no durations that go out as they are, for Spark", "one column",
+                                  printable(repr(spans[0])), "write it as text, or leave it out.")  # fmt: skip
+        kinds = [pa.timestamp("us", f.type.tz) if pa.types.is_timestamp(f.type) else f.type for f in self._given]
+        self._schema = pa.schema(list(zip(self._given.names, kinds, strict=True)))
+        if any("timestamp[ns" in str(kind) for kind in kinds):  # which Spark would cut in silence
+            raise self._too_fine()
+        with writing(table):
+            self._kinds = types.from_arrow_schema(self._schema)
+        self._held, self._rows, self._put_in, self._failed = list[Any](), 0, 0, False
+        table.create(self._kinds)
+
+    def write(self, batch: Any) -> None:
+        """Keep one batch, and put all into the table when they are many."""
+        try:
+            self._held.append(plain_batch(batch, self._given).cast(self._schema))
+        except require("pyarrow", "tables").ArrowInvalid:  # whose message has the value
+            raise self._too_fine() from None
+        self._rows += batch.num_rows
+        if self._rows - self._put_in >= _ROWS_AT_ONCE:
+            self._put()
+
+    def _put(self) -> None:
+        pa, session = require("pyarrow", "tables"), self._table.session
+        rows = pa.Table.from_batches(self._held, self._schema)
+        self._held, self._put_in, self._failed = [], self._rows, True
+        with writing(self._table), set_for_a_while(session, MOMENTS | WHOLE):
+            session.createDataFrame(rows, self._kinds).write.insertInto(self._table.sql)
+        self._failed = False
+
+    def _too_fine(self) -> DivulgeError:
+        self._failed = True
+        return DivulgeError.of("source", "have moments of whole microseconds, for a table of Spark", "one",
+                               "between two of them", "round them, or leave the column out.")  # fmt: skip
+
+    def close(self) -> None:
+        """Put the rest into the table, and see whether each row is there once."""
+        if self._failed:
+            return
+        if self._held:
+            self._put()
+        with working(self._table.name, self._table.session):
+            rows = self._table.session.table(self._table.sql).count()
+        if rows != self._rows:
+            raise DivulgeError(f"{printable(self._table.name)}: Spark wrote another number of rows than there are.")
+
+
+_ROWS_AT_ONCE = 1 << 20
+"""Rows that are held until they go to Spark: 100 MB of a dozen columns, by a rule of thumb."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +181,12 @@ class Catalog:
     def drop(self, table: TableName) -> None:
         """Drop a table, if it is there."""
         self.session.sql(f"DROP TABLE IF EXISTS {table.sql}")
+
+    def location(self, beside: TableName) -> str | None:
+        """Return where the files of a table's database lie, None where the catalog does not say."""
+        database = ".".join(map(quoted, beside.parts[:-1])) or quoted(self.session.catalog.currentDatabase())
+        rows = self.session.sql(f"DESCRIBE NAMESPACE {database}").collect()
+        return next((str(row[1]) for row in rows if row[0] == "Location"), None)
 
     def hidden(self, beside: TableName) -> Iterator[TableName]:
         """Yield the tables under way in a database, and those that are being replaced."""
@@ -172,10 +245,13 @@ class Tabled(Places):
         self.left_out.extend(self.beside.left_out)
         return found
 
-    def appear(self, staged: Mapping[Any, Any], temporary: Any, force: bool, then: Any = None) -> None:
+    def appear(
+        self, staged: Mapping[Any, Any], temporary: Any, force: bool, then: staging.Then = staging.NOTHING
+    ) -> None:
         """Give the papers and then the table their names; when one fails, all is as it was before."""
         assert self.beside is not None
-        self.beside.appear(staged, None, force, lambda: self._named(temporary, force))
+        said = json.dumps([str(self.table), temporary.name, self.catalog.location(temporary)])
+        self.beside.appear(staged, None, force, staging.Then(lambda: self._named(temporary, force), said))
 
     def _named(self, temporary: TableName, force: bool) -> None:
         table: Any = self.table
@@ -219,26 +295,28 @@ def _taken(table: TableName) -> DivulgeError:
 def tabled(
     table: TableName, form: str | None, papers: Sequence[str], receipt: Any, frame: Any, force: bool, **asked: Any
 ) -> Tabled:
-    """Return the places of a table and its papers; refuse what is taken, what is read, and what cannot be done."""
-    if frame is None:
-        raise DivulgeError.of("sink", "be a file, a folder or an address where Spark does not release", "it",
-                              "a table of a catalog", 'release with engine="spark" (--engine spark) writes one.'
-                              )  # fmt: skip
+    """Return the places of a table and its papers; refuse what is taken, what is read, and what cannot be done.
+
+    The DataFrame that is read is None where the source is none.
+    """
     if form is not None and form.lower() in _LOSSY:
         raise DivulgeError.of("table_format", "give back what was written, as parquet, orc, delta and iceberg do", "it",
                               repr(form))  # fmt: skip
     session = active()
     catalog = Catalog(session)
     places = Tabled(table, None, papers, catalog=catalog, form=form)  # pyright: ignore[reportArgumentType]: asked alike
+    after = _after(table, receipt)
     with writing(table):
         _refuse_forgetful(session, table)
         if catalog.exists(table):
             _refuse_taken(catalog, table, force)
-            if _reads(frame, session.table(table.sql)):
+            there = session.table(table.sql)
+            if _holds(there, asked["read"].get("source")) or (frame is not None and _reads(frame, there)):
                 raise DivulgeError.of("sink", "be another table than source", "it", "the same")
+        _recover_papers(catalog, after)
         recover(catalog, table)
         kind = _kind_of(places)
-    beside = Places.of(None, receipt, papers, force=force, after=_after(table, receipt), **asked)
+    beside = Places.of(None, receipt, papers, force=force, after=after, **asked)
     return replace(places, key=beside.key, beside=beside, kind=kind)
 
 
@@ -271,6 +349,14 @@ def _refuse_taken(catalog: Catalog, table: TableName, force: bool) -> None:
         raise DivulgeError(f"{printable(str(table))}: is a view, and is not replaced by a table.")
 
 
+def _holds(table: Any, source: Any) -> bool:
+    """Say whether files of a table lie at the path or address of a source, or in a folder there."""
+    sources = [source] if isinstance(source, (str, os.PathLike)) else source or []
+    files = [os.path.realpath(name) for name in map(placed, table.inputFiles()) if not is_address(name)]
+    places = [os.path.realpath(placed(os.fspath(one))) for one in sources if not is_address(placed(os.fspath(one)))]
+    return any(name == place or name.startswith(f"{place}{os.sep}") for name in files for place in places)
+
+
 def _reads(frame: Any, other: Any) -> bool:
     """Say whether a DataFrame is read from the rows of another one, a table."""
     if set(frame.inputFiles()) & set(other.inputFiles()):
@@ -295,7 +381,34 @@ def _kind_of(places: Tabled) -> str:
         tried.create(types.StructType([types.StructField("x", types.StringType())]))
         catalog.rename(tried, renamed.name)
         found = catalog.facts(renamed)
-    return found.get("Provider") or found.get("Catalog") or "table"
+    return found.get("Provider") or places.form or found.get("Catalog") or "table"
+
+
+def _recover_papers(catalog: Catalog, after: Path | Address) -> None:
+    """Take back papers of a table that has no name yet, as a process was killed in between."""
+
+    def happened(said: str) -> bool | None:
+        try:
+            name, hidden, location = json.loads(said)
+            table = table_of(name)
+        except (ValueError, TypeError, RecursionError):
+            return None
+        if table is None:
+            return None
+        if catalog.exists(table) and catalog.property(table, _MADE) == hidden:
+            return True
+        same = location is not None and catalog.location(table) == location
+        return False if same or catalog.exists(table.with_name(str(hidden))) else None
+
+    if isinstance(after, Address):
+        with hadoop.writing(after.name):
+            hadoop.recover(hadoop.Files.of(after), after, happened)
+        return
+    for name in staging.recover(after.parent, happened):
+        current().tell(
+            f"A folder {name} beside the papers is of a release into a table of another catalog, which was killed. The "
+            "next one there takes the papers back if the table has no name; else remove the folder."
+        )
 
 
 def recover(catalog: Catalog, beside: TableName) -> None:

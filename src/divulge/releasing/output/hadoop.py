@@ -13,13 +13,13 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from divulge import children, stopping
+from divulge import children, staging, stopping
 from divulge.errors import DivulgeError, InputFileError, printable
 from divulge.extras import require
 from divulge.files.opening import files_below
@@ -223,7 +223,7 @@ class Remote(Places):
         return found
 
     def appear(
-        self, staged: Mapping[Any, Any], temporary: Any, force: bool, then: Callable[[], object] = lambda: None
+        self, staged: Mapping[Any, Any], temporary: Any, force: bool, then: staging.Then = staging.NOTHING
     ) -> None:
         """Give the papers and then the table their names, and do what comes `then`.
 
@@ -235,7 +235,7 @@ class Remote(Places):
             stopping.ALREADY[:] = [stopping.PUBLISHED]
             stopping.tell("published")
 
-    def _appear(self, staged: Mapping[Any, Any], temporary: Any, force: bool, then: Callable[[], object]) -> None:
+    def _appear(self, staged: Mapping[Any, Any], temporary: Any, force: bool, then: staging.Then) -> None:
         with writing(self.beside_what.name):
             if isinstance(temporary, Path):
                 own, temporary = temporary, self.under / f"new{self.beside_what.suffix}"
@@ -249,14 +249,15 @@ class Remote(Places):
                     moves.append(_Move(final.name, f"old{i}", False, self.files.sizes(final)))
             for final, source in [*staged.items(), *table.items()]:
                 moves.append(_Move(final.name, source.name, True, self.files.sizes(source)))
-            self.files.write(self.under / _JOURNAL, json.dumps([astuple(one) for one in moves]).encode())
+            journal = {"moves": [astuple(one) for one in moves], "then": then.text}
+            self.files.write(self.under / _JOURNAL, json.dumps(journal).encode())
             try:
                 for one in moves:
                     source, target = one.ends(self.under)
                     self.files.refuse_there(target)
                     begun.append(one)
                     self.files.move(source, target)
-                then()
+                then.do()
             except BaseException:
                 taken_back(self.files, self.under, begun)
                 raise
@@ -265,7 +266,13 @@ class Remote(Places):
 _OWNER, _JOURNAL = "owner", "journal.json"
 """Names in the folder in which everything is written: whose it is, and which names are about to be given."""
 
-_PARTIAL = re.compile(r"\.divulge-[0-9a-f]{16}\.partial")
+_PARTIAL = re.compile(r"\.divulge-[0-9a-f]{16}\.away\.partial")
+"""What the folder is called: otherwise than one of this machine, which is cleared where no process holds its lock, and
+which may be the same folder, as /dbfs/top is dbfs:/top."""
+
+
+def _partial() -> str:
+    return f".divulge-{secrets.token_hex(8)}.away.partial"
 
 
 @dataclass(frozen=True)
@@ -288,15 +295,20 @@ class _Move:
         return (inside, outside) if self.given else (outside, inside)
 
 
-def _moves_of(content: bytes) -> list[_Move] | None:
-    """Return what a journal says; None where it was being written, or is not ours: then no name was given yet."""
+def _journal_of(content: bytes) -> tuple[list[_Move], str]:
+    """Return the moves of a journal and what comes after them.
+
+    None of them where it was being written, or is not ours: then no name was given yet.
+    """
     try:
+        said = json.loads(content)
         found = [_Move(str(a), str(b), c is True, {str(k): int(n) for k, n in d.items()}) for a, b, c, d in
-                 json.loads(content)]  # fmt: skip
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return None
+                 said["moves"]]  # fmt: skip
+        then = str(said["then"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return [], ""
     names = [name for one in found for name in (one.outside, one.inside)]
-    return None if any(name in ("", ".", "..") or "/" in name for name in names) else found
+    return ([], "") if any(name in ("", ".", "..") or "/" in name for name in names) else (found, then)
 
 
 def taken_back(files: Files, under: Address, moves: Sequence[_Move]) -> bool:
@@ -327,12 +339,14 @@ def taken_back(files: Files, under: Address, moves: Sequence[_Move]) -> bool:
     return done
 
 
-def recover(files: Files, place: Address) -> None:
+def recover(files: Files, place: Address, happened: staging.Happened = lambda text: None) -> None:
     """Take back what killed processes of this machine have half done beside a place, and remove what they left there.
 
-    What is another machine's, or says not whose it is, is told.
+    What is another machine's, or says not whose it is, or has a last step of which nobody knows, is told.
     """
     parent = Address(str(place).removesuffix(place.name))
+    if files.kind(parent) != "folder":
+        return
     for status in files.system.listStatus(files.path(parent)):
         name = str(status.getPath().getName())
         if not _PARTIAL.fullmatch(name) or not status.isDirectory():
@@ -342,8 +356,11 @@ def recover(files: Files, place: Address) -> None:
         ended = children.has_ended(owner)
         if ended is False:
             continue
-        moves = _moves_of(files.read(under / _JOURNAL)) if files.kind(under / _JOURNAL) else None
-        if ended and (not moves or _is_complete(files, under, moves) or taken_back(files, under, moves)):
+        moves, then = _journal_of(files.read(under / _JOURNAL)) if files.kind(under / _JOURNAL) else ([], "")
+        complete: bool | None = bool(moves) and _is_complete(files, under, moves)
+        if complete and then:
+            complete = happened(then)
+        if ended and complete is not None and (complete or not moves or taken_back(files, under, moves)):
             files.system.delete(files.path(under), True)
         else:
             whose = "cannot be taken back" if ended else "may be under way on another machine"
@@ -388,7 +405,7 @@ def to_address(source: Path, address: str, force: bool) -> None:
     """Let a file of this machine appear at an address, whole; what is there is replaced if forced."""
     place = Address(address)
     files = Files.of(place)
-    hidden = place.with_name(f".divulge-{secrets.token_hex(8)}.partial")
+    hidden = place.with_name(_partial())
     with writing(place.name):
         try:
             files.bring(source, hidden)
@@ -430,7 +447,7 @@ def remote(
         raise DivulgeError.of("receipt", "be in the folder of the output, at an address", "it", "in another one",
                               "leave it out, or give its name there; copies can stand anywhere.")  # fmt: skip
     files = Files.of(place)
-    under = place.with_name(f".divulge-{secrets.token_hex(8)}.partial")
+    under = place.with_name(_partial())
     table = None if sink is None else place
     found = Remote(table, said, papers, key, after=after, files=files, under=under)  # pyright: ignore[reportArgumentType]: asked alike
     with writing(place.name):

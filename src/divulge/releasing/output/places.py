@@ -23,10 +23,6 @@ PAPERS = ("codebook.json", "codebook.md", "statement.html", "statement.txt", REC
 """What is written beside a table, after its name."""
 
 
-def _nothing() -> None:
-    """Do nothing: all names are given."""
-
-
 @dataclass(frozen=True)
 class Places:
     """Where the table goes, and the papers beside it, each called after the table.
@@ -141,7 +137,7 @@ class Places:
         }
 
     def appear(
-        self, staged: Mapping[Path, Path], temporary: Path | None, force: bool, then: Callable[[], object] = _nothing
+        self, staged: Mapping[Path, Path], temporary: Path | None, force: bool, then: staging.Then = staging.NOTHING
     ) -> None:
         """Give the papers and then the table their names, and do what comes `then`.
 
@@ -190,7 +186,7 @@ def written(final: Path, name: str, content: bytes) -> Generator[Path]:
 
 
 def publish_together(
-    staged: Mapping[Path, Path], force: bool, then: Callable[[], object] = _nothing, called: Sequence[Path] = ()
+    staged: Mapping[Path, Path], force: bool, then: staging.Then = staging.NOTHING, called: Sequence[Path] = ()
 ) -> None:
     """Give everything {final: temporary} its final name, in this order; when one fails, all is as it was before.
 
@@ -205,12 +201,10 @@ def publish_together(
         stopping.tell("published")
 
 
-def _publish_together(
-    staged: Mapping[Path, Path], force: bool, then: Callable[[], object], called: Sequence[Path]
-) -> None:
+def _publish_together(staged: Mapping[Path, Path], force: bool, then: staging.Then, called: Sequence[Path]) -> None:
     *papers, table = staged
     replaced = _replaced(staged, called) if force else {}
-    naming = staging.Naming.of(staged, replaced)
+    naming = staging.Naming.of(staged, replaced, then.text)
     try:
         for final, old in replaced.items():
             if final in papers:
@@ -223,7 +217,7 @@ def _publish_together(
             sinks.flush_names(folder)
         sinks.publish(staged[table], table, force)
         sinks.flush_names(table.parent)
-        then()
+        then.do()
     except BaseException:
         if naming.undone():
             raise

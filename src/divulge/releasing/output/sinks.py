@@ -19,8 +19,10 @@ from divulge.files.opening import files_below, name_of, naming, regular
 from divulge.files.settings import current
 from divulge.files.tables.table import require_utf8
 from divulge.files.tables.values import values_of
+from divulge.late import late
 from divulge.releasing.drawing.coding import DRAWN
 from divulge.releasing.output.bare import bare_batch, coded_batch, coded_schema, plain_batch, plain_schema
+from divulge.releasing.session import TableName
 
 ROWS_A_PART = 1 << 24
 """Rows in one file of a folder."""
@@ -330,8 +332,10 @@ WRITERS = {suffix: _WRITERS[name] for name, suffixes in WRITTEN.items() for suff
 """Suffix of a file -> how it is written; a name without a suffix is a folder of Parquet files."""
 
 
-def writer_for(final: Path) -> Callable[[Path, Any], Writer]:
-    """Return how a file with the suffix of `final` is written."""
+def writer_for(final: Path | TableName) -> Callable[[Any, Any], Writer]:
+    """Return how a file with the suffix of `final` is written, or a table of a catalog."""
+    if isinstance(final, TableName):
+        return late("divulge.releasing.output.catalog:TableWriter")
     try:
         return WRITERS[final.suffix.lower()]
     except KeyError:
@@ -440,8 +444,10 @@ def part_of_a_table(name: str) -> bool:
     return name.endswith((".parquet", ".crc")) or name == "_SUCCESS"
 
 
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and files of a folder, in hexadecimal."""
+def digest(path: Path | TableName) -> str:
+    """Return the SHA-256 of a file, of the names and files of a folder, or of the rows of a table, in hexadecimal."""
+    if isinstance(path, TableName):
+        return late("divulge.releasing.spark:digest_at")(path, True)
     if not path.is_dir():
         with naming(name_of(path)), regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -465,8 +471,10 @@ def of_parts(digests: Mapping[str, str]) -> str:
     return whole.hexdigest()
 
 
-def flush(path: Path) -> None:
-    """Wait until a file, or what is in a folder, is on the disk."""
+def flush(path: Path | TableName) -> None:
+    """Wait until a file, or what is in a folder, is on the disk; of a table of a catalog others see to that."""
+    if isinstance(path, TableName):
+        return
     for part in files_below(path) if path.is_dir() else [path]:
         if part.is_file():
             _sync(part, os.O_RDONLY)
