@@ -4,12 +4,14 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from divulge import staging
+from divulge import staging, stopping
+from divulge.releasing.output import places
 
 NAME = ".divulge-0123456789abcdef.partial"
 PLAIN: dict[str, Any] = {"name": "none", "ours": None, "old": {}, "last": "none", "end": None, "then": ""}
@@ -77,3 +79,44 @@ def test_a_journal_that_somebody_sent_changes_nothing(kind: str, beside: Path) -
     staging.recover(beside)
     assert all_files(beside.parent) == before
     assert not (beside / NAME).exists()
+
+
+class Killed(BaseException):
+    """The process ends here, and cleans nothing up."""
+
+
+@pytest.mark.parametrize("happened", [None, True, False])
+def test_what_comes_after_the_last_name_says_whether_all_is_done(
+    happened: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process is killed in between: names stay, are taken back, or wait for somebody who can tell."""
+    names = ["a.json", "b.json"]
+    for name in names:
+        (tmp_path / name).write_text("old")
+
+    def ended() -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch, ExitStack() as stack:
+        patch.setattr(staging.Naming, "undone", lambda self: True)
+        patch.setattr(staging, "settle", lambda folder: False)
+        staged = {tmp_path / name: stack.enter_context(staging.under_way(tmp_path / name)) for name in names}
+        for path in staged.values():
+            path.write_text("new")
+        stack.enter_context(pytest.raises(Killed))
+        places.publish_together(staged, True, staging.Then(ended, "step 7"))
+
+    def there() -> set[str]:
+        return {(tmp_path / name).read_text() for name in names}
+
+    assert there() == {"new"}
+    waiting = {path.name for path in tmp_path.glob(".*")}
+    assert len(waiting) == 2
+    assert set(staging.recover(tmp_path)) == waiting  # somebody else, who knows of no step
+    assert there() == {"new"}
+    asked: list[str] = []
+    left = staging.recover(tmp_path, lambda text: asked.append(text) or happened)
+    assert set(asked) == {"step 7"}
+    assert there() == {"old" if happened is False else "new"}
+    assert set(left) == {path.name for path in tmp_path.glob(".*")} == (waiting if happened is None else set())
+    stopping.ALREADY.clear()

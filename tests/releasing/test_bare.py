@@ -112,6 +112,7 @@ def test_no_value_goes_out_that_no_row_has(source: str, suffix: str, tmp_path: P
     cut=st.tuples(st.integers(0, 12), st.integers(0, 12)),
     kind=st.sampled_from([pa.int8(), pa.int64(), pa.float64(), pa.string(), pa.large_string(), pa.binary(), pa.bool_(),
                           pa.decimal128(22, 2), pa.timestamp("us", "UTC"), pa.date32(),
+                          pa.duration("us"),
                           pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.int64())]),
 )  # fmt: skip
 def test_a_bare_array_has_the_same_values(values: list[int | None], cut: tuple[int, int], kind: pa.DataType) -> None:
@@ -129,6 +130,15 @@ def test_a_bare_array_has_the_same_values(values: list[int | None], cut: tuple[i
     assert found.to_pylist() == part.to_pylist()
     if pa.types.is_dictionary(found.type):
         assert set(found.dictionary.to_pylist()) == set(part.to_pylist()) - {None}
+
+
+def test_what_has_no_order_or_no_zero_is_bare_too() -> None:
+    """Arrow has no least half float, duration or interval: a missing one in a column of them ended a release."""
+    for kind, values in ((pa.float16(), [0.5, None]), (pa.duration("ns"), [7, None]), (pa.month_day_nano_interval(), [
+        (1, 2, 3), None,
+    ])):  # fmt: skip
+        array = pa.array(values, kind)
+        assert bare(array).equals(array)
 
 
 @pytest.mark.parametrize("escape", [False, True])

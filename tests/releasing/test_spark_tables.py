@@ -510,9 +510,16 @@ def test_the_command_writes_a_table(spark: Any, people: Any, tmp_path: Path) -> 
     line = ["estimate", "table:told", "--receipt", "told.receipt.json", "--engine", "spark", "--json"]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output
-    failed = CliRunner().invoke(app, ["release", "t.parquet", "--column", "x", "--mechanism", "coin.json", "--per-row",
-                                      "--no-ledger", "-o", "table:local"])  # fmt: skip
-    assert failed.exit_code != 0
+    (tmp_path / "v.json").write_text('{"x": ["0", "1"]}')
+    for line, said in (
+        (["publish", "t.parquet", "--count", "x", "--values", "v.json", "--guarantee", "dp=1", "-o", "table:counts"],
+         "for the keeper alone: counts.keeper.json"),
+        (["generalize", "t.parquet", "--known", "x", "--guarantee", "k=5", "-o", "table:coarse"], "table:coarse"),
+    ):  # fmt: skip
+        done = CliRunner().invoke(app, [*line, "--per-row", "--no-ledger"])
+        assert done.exit_code == 0, done.output
+        assert said in done.output
+    assert tables(spark) == {"told", "counts", "coarse"}
 
 
 def test_a_mark_tells_a_living_process_from_one_that_ended() -> None:

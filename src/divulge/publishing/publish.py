@@ -210,7 +210,7 @@ def _prepared(request: Publish, source: Any, progress: Progress | None) -> _Prep
     read = {"source": path, "values": _path(request.values), "record_prior": _path(request.record_prior)}
     outputs = Places.of(sink, request.receipt, PAPERS, read=read, ledger=ledger, force=request.force,
                         sign=request.sign, address=address_of(path), form=request.table_format,
-                        frame=frame_read(source, request.engine))  # fmt: skip
+                        frame=frame_read(source, request.engine, request.sink))  # fmt: skip
     if outputs.table is not None and outputs.table_format is None and not outputs.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     made = ready(asked, source, request.engine, progress)

@@ -153,7 +153,7 @@ def carry_out(request: Generalize, source: Any, *, progress: Any, warn: Callable
     each = _rows_per_person(request, source, engine.source)
     if request.perturb:
         return perturbed(request, engine.source, _coarsened(request, source, each), progress=progress, warn=warn)
-    outputs = places_of(request, engine.source, frame_read(source, request.engine))
+    outputs = places_of(request, engine.source, frame_read(source, request.engine, request.sink))
     papers = late("divulge.reporting.generalize:papers")(request)
     found = replace(_coarsened(request, source, each), person=request.person)
     with _entry(request, engine, found, outputs.output) as entry:

@@ -8,6 +8,7 @@ from divulge.files.tables.source import TableLike
 from divulge.files.tables.table import open_table
 from divulge.releasing.estimating.contingency import Contingency, counted
 from divulge.releasing.options import EngineName
+from divulge.releasing.session import table_of
 
 
 def by_spark(table: Any, engine: str) -> bool:
@@ -17,9 +18,9 @@ def by_spark(table: Any, engine: str) -> bool:
     return engine == "spark" or type(table).__module__.startswith("pyspark")
 
 
-def frame_read(table: Any, engine: str) -> Any:
-    """Return the DataFrame that Spark reads a table as, None where this machine reads it."""
-    if not by_spark(table, engine):
+def frame_read(table: Any, engine: str, sink: Any) -> Any:
+    """Return the DataFrame that Spark reads a table as which goes into a table of its catalog; of others None."""
+    if table_of(sink) is None or not by_spark(table, engine):
         return None
     from divulge.releasing.spark import frame_of
 

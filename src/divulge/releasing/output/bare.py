@@ -105,11 +105,12 @@ def bare(array: Any) -> Any:
     if pa.types.is_nested(kind):
         return _rebuilt(array, kind)
     if array.null_count and array.null_count < len(array):
-        zero = "" if _is_text(kind) else b"" if _is_bytes(kind) else None
-        blank = pa.scalar(zero, kind) if zero is not None else compute.min(array) if _is_ordered(kind) else None
-        if blank is None:
+        valid = compute.is_valid(array)
+        blank = "" if _is_text(kind) else b"" if _is_bytes(kind) else array[compute.index(valid, True).as_py()]
+        try:
+            filled = compute.fill_null(array, blank)
+        except pa.ArrowNotImplementedError:  # of intervals, say
             return _rebuilt(array, kind)
-        filled, valid = compute.fill_null(array, blank), compute.is_valid(array)
         return pa.Array.from_buffers(kind, len(array), [valid.buffers()[1], *filled.buffers()[1:]], array.null_count)
     if array.null_count:
         return pa.nulls(len(array), kind)
@@ -159,8 +160,3 @@ def _is_text(kind: Any) -> bool:
 def _is_bytes(kind: Any) -> bool:
     types = require("pyarrow", "tables").types
     return types.is_binary(kind) or types.is_large_binary(kind)
-
-
-def _is_ordered(kind: Any) -> bool:
-    types = require("pyarrow", "tables").types
-    return types.is_primitive(kind) or types.is_decimal(kind)
