@@ -63,8 +63,7 @@ def _best(p: np.ndarray, points: np.ndarray, values: Any) -> float | None:
         return None
 
 
-@pytest.mark.thin
-@pytest.mark.parametrize("counts", [True, False])
+@pytest.mark.parametrize("counts", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_prices_of_kinds_agree_with_the_list_of_their_vertices(counts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     prior: Any = dv.Prior.from_counts(rng.integers(1, 60, 9).tolist()) if counts else rng.dirichlet(np.ones(9))

@@ -136,6 +136,12 @@ def test_a_utility_out_of_reach_names_the_least_level() -> None:
     distortion = refused(["1/2", "1/2"], dv.LDP(0.5), utility="error", at_most=0.3)
     assert "error of at most 0.3; ldp=0.5 rules it out, ldp=0.847298 is" in str(distortion)
     assert dv.design(["1/2", "1/2"], dv.LDP(1), utility="error", at_most=0.3).utility < 0.3
+    with pytest.raises(dv.DivulgeError, match=r"under no guarantee is at most 1\.02965301"):
+        dv.design(PRIOR, dv.PML(1), at_least=4.0)
+
+
+@pytest.mark.long
+def test_a_utility_out_of_reach_of_two_numbers_or_over_a_set_names_the_least_levels() -> None:
     together = refused(PRIOR, dv.ALIP(0.5, 0.5), at_least=0.4).conflicts[0].remedies
     assert len(together) == 1
     assert float(together[0].lower) == pytest.approx(float(together[0].upper), rel=1e-4)
@@ -143,8 +149,6 @@ def test_a_utility_out_of_reach_names_the_least_level() -> None:
     ball = dv.measures.L1Ball(["3/5", "2/5"], "1/20")
     robust = refused(ball, dv.PML(0.5), utility="hamming", at_least=0.9).conflicts[0].remedies[0]
     assert dv.design(ball, robust, utility="hamming").utility >= 0.9
-    with pytest.raises(dv.DivulgeError, match=r"under no guarantee is at most 1\.02965301"):
-        dv.design(PRIOR, dv.PML(1), at_least=4.0)
 
 
 def test_a_utility_that_is_neither_found_nor_ruled_out_is_told_apart() -> None:

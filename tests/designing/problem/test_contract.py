@@ -141,9 +141,10 @@ def test_a_time_limit_returns_an_honest_gap() -> None:
     assert dv.PML(0.5).holds_for(quick.joint)
 
 
-@pytest.mark.thin
-@pytest.mark.parametrize(("size", "guarantee"), [(18, dv.PML(1.434)), (24, dv.ALIP(0.8, 1.592)), (24, dv.PML(2)),
-                                             (24, dv.LDP(3)), (24, dv.PML(0.292))])  # fmt: skip
+@pytest.mark.parametrize(("size", "guarantee"), [
+    (18, dv.PML(1.434)), *(pytest.param(24, one, marks=pytest.mark.long) for one in (dv.ALIP(0.8, 1.592), dv.PML(2))),
+    pytest.param(24, dv.LDP(3), marks=pytest.mark.long), (24, dv.PML(0.292)),
+])  # fmt: skip
 def test_large_epsilon_and_heavy_secrets_leave_small_gaps(size: int, guarantee: dv.Guarantee) -> None:
     for tails in (0.4, 1.0):
         p = np.maximum(np.random.default_rng(1).dirichlet(np.full(size, tails)), 1e-9)

@@ -41,7 +41,7 @@ def test_least_epsilon_is_the_inverse_of_design(kind: Any) -> None:
 
 
 def test_least_epsilon_has_a_closed_form_for_two_equal_secrets() -> None:
-    for share in (0.6, 0.9, 0.99):
+    for share in (0.6, 0.9, 0.99) if THOROUGH else (0.6, 0.99):
         found = dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="hamming", at_least=share)
         assert found.lower <= math.log(share / (1 - share)) * (1 + 1e-12) <= found.epsilon * (1 + 1e-9)
         fewer = dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="error", at_most=1 - share)
