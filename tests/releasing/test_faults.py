@@ -1,6 +1,7 @@
 """Whatever goes wrong: nothing under the final name, the source as it was, the ledger consistent."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -198,6 +199,7 @@ def test_force_does_not_replace_a_folder_of_other_things(kind: str, tmp_path: Pa
     assert pq.read_table(tmp_path / "out").num_rows == 2
 
 
+ANSWERS = pa.table({"x": ["a", "b"] * 20})
 OTHER = dv.Channel([["5/8", "3/8"], ["3/8", "5/8"]], ["a", "b"], ["a", "b"])
 
 
@@ -222,20 +224,28 @@ def _by_turns(ends: list[tuple[int, str]]) -> list[tuple[int, str]]:
     return ends if THOROUGH else ends[::4] + ends[3::4]
 
 
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two releases, a file and a folder, and their papers."""
+    folder = tmp_path_factory.mktemp("before")
+    for sink in ("out.csv", "out"):
+        (folder / sink).mkdir()
+        dv.release(ANSWERS, folder / sink / sink, column="x", mechanism=BIT)
+    return folder
+
+
 @pytest.mark.thin
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a copy of this process")
 @pytest.mark.parametrize(("number", "sink"), _by_turns(ENDS))
 def test_no_table_stands_beside_papers_of_another(
-    number: int, sink: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, sink: str, before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed before any of its seven files, a release that replaces another leaves the new one whole, or no table."""
-    monkeypatch.chdir(tmp_path)
-    table = pa.table({"x": ["a", "b"] * 20})
-    dv.release(table, sink, column="x", mechanism=BIT)
+    monkeypatch.chdir(shutil.copytree(before / sink, tmp_path / "there"))
     child = os.fork()
     if not child:
         try:
-            again = partial(dv.release, table, sink, column="x", mechanism=OTHER, force=True)
+            again = partial(dv.release, ANSWERS, sink, column="x", mechanism=OTHER, force=True)
             _ended_at(number, partial(os._exit, 9), again, monkeypatch)
         finally:
             os._exit(0)
@@ -250,21 +260,19 @@ def test_no_table_stands_beside_papers_of_another(
 
 @pytest.mark.parametrize(("number", "sink"), _by_turns(ENDS[:-2]))
 def test_what_could_not_be_replaced_is_there_again(
-    number: int, sink: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, sink: str, before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.chdir(tmp_path)
-    table = pa.table({"x": ["a", "b"] * 20})
-    dv.release(table, sink, column="x", mechanism=BIT)
-    names, before = sorted(os.listdir()), dv.Receipt.read("out.receipt.json")
-    again = partial(dv.release, table, sink, column="x", mechanism=OTHER, force=True)
+    monkeypatch.chdir(shutil.copytree(before / sink, tmp_path / "there"))
+    names, receipt = sorted(os.listdir()), dv.Receipt.read("out.receipt.json")
+    again = partial(dv.release, ANSWERS, sink, column="x", mechanism=OTHER, force=True)
     with pytest.raises(dv.DivulgeError, match=r"No space left on device\. Nothing was published"):
         _ended_at(number, fail, again, monkeypatch)
     assert sorted(os.listdir()) == names
-    assert dv.Receipt.read("out.receipt.json") == before
-    assert before.describes(sink)
+    assert dv.Receipt.read("out.receipt.json") == receipt
+    assert receipt.describes(sink)
 
 
 @pytest.mark.parametrize("sink", ["out.parquet", "out"])

@@ -40,12 +40,17 @@ def released(survey: Path, folder: Path, **asked: Any) -> dv.Receipt:
     return dv.release(survey, folder / "out.csv", column="religion", **({"guarantee": "ldp=1"} | asked))
 
 
-def test_every_religion_occurs_under_its_name_and_raises_itself_most(survey: Path, tmp_path: Path) -> None:
-    receipt = released(survey, tmp_path)
-    table = pacsv.read_csv(tmp_path / "out.csv")
+@pytest.fixture(scope="module")
+def done(survey: Path, tmp_path_factory: pytest.TempPathFactory) -> dv.Receipt:
+    """A release of it, with all papers."""
+    return released(survey, tmp_path_factory.mktemp("done"))
+
+
+def test_every_religion_occurs_under_its_name_and_raises_itself_most(done: dv.Receipt) -> None:
+    table = pacsv.read_csv(done.papers["table"])
     assert table.column_names == ["religion_perturbed", "sex"]
     assert set(table["religion_perturbed"].to_pylist()) == set(COUNTS)
-    channel = receipt.channel
+    channel = done.channel
     prior = dv.Prior.from_counts({x: COUNTS[x] for x in channel.secrets})
     lift = dv.Joint(prior, channel).lift
     for j, outcome in enumerate(channel.outcomes):
@@ -53,14 +58,14 @@ def test_every_religion_occurs_under_its_name_and_raises_itself_most(survey: Pat
         assert lift[list(channel.secrets).index(outcome), j] > max(others)
 
 
-def test_estimates_from_the_public_files_alone_cover_all_six(survey: Path, tmp_path: Path) -> None:
-    released(survey, tmp_path)
-    found = dv.estimate_frequencies(tmp_path / "out.csv", tmp_path / "out.receipt.json", confidence=1 - 1e-7)
+def test_estimates_from_the_public_files_alone_cover_all_six(done: dv.Receipt) -> None:
+    table, receipt = done.papers["table"], done.papers["receipt.json"]
+    found = dv.estimate_frequencies(table, receipt, confidence=1 - 1e-7)
     assert found.warnings == ()
     for value, low, high in zip(found.values, found.lower, found.upper, strict=True):
         assert low <= COUNTS[value] / 1200 <= high
-    book = json.loads((tmp_path / "out.codebook.json").read_text())["columns"][0]
-    said = pacsv.read_csv(tmp_path / "out.csv")["religion_perturbed"].to_pylist()
+    book = json.loads(done.papers["codebook.json"].read_text())["columns"][0]
+    said = pacsv.read_csv(table)["religion_perturbed"].to_pylist()
     shares = np.array([said.count(y) / 1200 for y in book["channel"]["outcomes"]])
     assert shares @ np.array(book["estimate"]["estimator"]) == pytest.approx(found.frequency, abs=1e-9)
     assert np.array(book["channel"]["matrix"]) @ np.array(book["estimate"]["estimator"]) == pytest.approx(np.eye(6))
@@ -84,15 +89,14 @@ def test_no_public_file_holds_a_count_of_the_source(survey: Path, tmp_path: Path
     assert texts[0] == texts[1]
 
 
-def test_the_record_is_the_keepers_alone(survey: Path, tmp_path: Path) -> None:
-    receipt = released(survey, tmp_path)
-    keeper = receipt.papers["keeper.json"]
+def test_the_record_is_the_keepers_alone(done: dv.Receipt) -> None:
+    keeper = done.papers["keeper.json"]
     assert stat.S_IMODE(keeper.stat().st_mode) == 0o600
     found = json.loads(keeper.read_text())
     assert {one["value"]: one["count"] for one in found["counts"]} == COUNTS
     assert "exact counts" in found["note"]
     assert found["report"]["prior"]["source"].startswith("counted")
-    assert dv.Receipt.read(keeper).guarantees == receipt.guarantees
+    assert dv.Receipt.read(keeper).guarantees == done.guarantees
 
 
 @pytest.mark.parametrize("name", choosing.NAMED)
@@ -152,8 +156,8 @@ def test_designs_under_names_keep_the_promise_and_rule_nothing_out(
         assert kept.holds_for(dv.Joint(only.prior, only.channel.exact) if kept.about == "joint" else only.channel.exact)
 
 
-def test_what_names_cost_is_said_beside_the_bound_without_them(survey: Path, tmp_path: Path) -> None:
-    said = [text for text in released(survey, tmp_path).warnings if text.startswith("Calling each entry")]
+def test_what_names_cost_is_said_beside_the_bound_without_them(done: dv.Receipt) -> None:
+    said = [text for text in done.warnings if text.startswith("Calling each entry")]
     lost, found, bound = map(float, re.search(r"is ([\d.]+) % larger \(\D*([\d.]+);\D*([\d.]+)\)", said[0]).groups())
     assert bound <= found < 1.2 * bound  # n times the variance of six estimates, least possible and reached
     assert lost == pytest.approx(100 * (found / bound - 1), abs=0.1)

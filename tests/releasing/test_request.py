@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
-from support import watched_powers
+from support import THOROUGH, watched_powers
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -252,11 +252,11 @@ WRONG = [None, "", "\0", "1e999999999", -1, 10**400, 1.5, True, [], [None], ["\0
 
 @pytest.mark.parametrize("action", RECORDS)
 def test_an_option_of_another_kind_is_read_or_refused_in_words(action: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each option of a file in turn; no text of it is written out as a power of ten."""
+    """Each option in turn, by a quarter of what is wrong; no text of it is written out as a power of ten."""
     written_out = watched_powers(monkeypatch)
     asked = RECORDS[action](**LEAST[action]).to_dict()
-    for name in RECORDS[action].options():
-        for value in WRONG:
+    for turn, name in enumerate(RECORDS[action].options()):
+        for value in WRONG if THOROUGH else WRONG[turn % 4 :: 4]:
             with suppress(dv.DivulgeError):
                 Request.from_dict(asked | {name: value})
             assert not written_out, (name, value)
