@@ -304,6 +304,14 @@ def test_the_implied_ldp_is_never_below_that_of_a_mechanism() -> None:
             assert dv.PML.of(joint).implies(dv.LDP, prior=joint.prior).epsilon >= dv.ldp(joint.channel) * (1 - 1e-12)
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(1, 1), ("1/2", 1), (1, "1/2"), (0, 1), (1, 0), (2, "1/3")])
+def test_one_try_at_one_of_two_equal_secrets_in_closed_form(lower: Any, upper: Any) -> None:
+    """The lift of the better name is at most e^upper, and what the other one leaves of 2."""
+    found = dv.ALIP(lower, upper).implies(dv.guarantees.MinEntropyLeakage, prior=["1/2", "1/2"]).epsilon
+    lift = min(math.exp(F(upper)), 2 - math.exp(-F(lower)))
+    assert found == pytest.approx(math.log(lift), rel=1e-14, abs=0)
+
+
 def test_several_at_once_are_tighter_than_each() -> None:
     p, m = dv.PML("0.2"), dv.PMC("0.3")
     together = dv.guarantees.implied([p, m], dv.ALIP, p_min="1/4")
