@@ -11,7 +11,7 @@ from scipy import special, stats
 from support import THOROUGH, few
 
 import divulge as dv
-from divulge.dp import DistributionPair, GaussianMechanism, PoissonSampled, compose
+from divulge.dp import DistributionPair, FixedSizeSampled, GaussianMechanism, PoissonSampled, compose
 from divulge.dp.loss import cuts
 from divulge.guarantees import ADP
 from divulge.noise import accumulated
@@ -304,3 +304,23 @@ def test_a_bracket_that_is_wider_than_asked_says_so() -> None:
     assert f"{found.upper - found.lower:.2g} wide where 1.4e-15 was asked for" in repr(found)
     assert "wide" not in repr(compose(dv.dp.LaplaceMechanism(1.0)).epsilon(1e-9))
     assert "wide" not in repr(compose(dv.dp.ZcdpRelease(0.1)).epsilon(1e-9))
+
+
+@pytest.mark.parametrize(("sample", "rate"), [(PoissonSampled, (0.1,)), (FixedSizeSampled, (100, 1000))])
+def test_samples_of_a_pair_of_densities_are_cut_where_the_sampled_loss_counts(
+    sample: Any, rate: tuple[Any, ...]
+) -> None:
+    """Of normal densities the closed form knows all; cells of a length that counts for the pair itself left 3e-3."""
+    pair, closed = (
+        sample(of, *rate) for of in (DistributionPair(stats.norm(0), stats.norm(1)), GaussianMechanism(1.0))
+    )
+    once, known = compose(pair), compose(closed)
+    for epsilon in (0.05, 0.4, 1.5):  # the reversed pair has a delta only up to -log(1 - rate) = 0.105
+        truth = max(loss.delta(epsilon) for turn in known.directions for loss, _ in turn.parts)
+        found = once.delta(epsilon)
+        assert found.lower <= truth <= found.upper
+        assert found.upper - found.lower < 1e-11 * truth
+    if sample is PoissonSampled:
+        several, others = (compose((one, 5)).epsilon(1e-6) for one in (pair, closed))
+        assert several.upper - several.lower < 2e-6
+        assert max(several.lower, others.lower) <= min(several.upper, others.upper)

@@ -13,7 +13,7 @@ import numpy as np
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.cuts import AGREED, ROUNDED, Cells, Line
 from divulge.dp.loss.numbers import Bracket
-from divulge.dp.loss.pair import SMALLEST, LossFunction, PrivacyLoss
+from divulge.dp.loss.pair import SMALLEST, LossFunction, PrivacyLoss, Seen
 
 _HUGE = np.finfo(np.float64).max
 _LEAST_NORMAL = np.finfo(np.float64).tiny
@@ -238,7 +238,7 @@ class DensityLoss(PrivacyLoss):
         """
         return self._enclosed(self._pieces)
 
-    def enclosed(self, tilt: float, spread: float) -> tuple[PrivacyLoss, PrivacyLoss]:
+    def enclosed(self, tilt: float, spread: float, seen: Seen | None = None) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return `enclosing` by cells so short that the mean square of their widths is at most `spread`.
 
         Widths are those of the log ratio, under P tilted by e^(tilt L): merging and splitting change the variance of
@@ -246,10 +246,12 @@ class DensityLoss(PrivacyLoss):
         so that the fewest cells for a sum have m proportional to (w h^2)^(1/3).
         """
         known = self._pieces
-        high = np.maximum(known.left, known.right)[1:-1]
+        p, q, left, right = (of[1:-1] for of in (known.p, known.q, known.left, known.right))
         with np.errstate(divide="ignore", invalid="ignore"):
-            width = np.abs(known.right - known.left)[1:-1]
-            logs = np.log(known.p[1:-1]) + tilt * high
+            if seen is not None:
+                (p, left), (_, right) = seen(p, q, left), seen(p, q, right)
+            high, width = np.maximum(left, right), np.abs(right - left)
+            logs = np.log(p) + tilt * high
         inside = (np.abs(high) < _LARGEST) & (width < _LARGEST) & (known.p + known.q > _SEEN)[1:-1]
         logs = np.where(inside & (logs == logs), logs, -math.inf)
         top = float(logs.max(initial=-math.inf))

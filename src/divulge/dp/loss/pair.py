@@ -25,6 +25,9 @@ from divulge.roots import least
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Seen = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""(masses under P, under Q, log ratios) -> (masses under another law, its losses)."""
+
 ROUNDING = 1e-13
 """More than the relative rounding error of an expectation of terms of one sign."""
 
@@ -179,8 +182,10 @@ class PrivacyLoss(ABC):
         """Two losses for a composition, one easier and one harder to tell apart: itself, where its cells are known."""
         return self, self
 
-    def enclosed(self, tilt: float, spread: float) -> tuple["PrivacyLoss", "PrivacyLoss"]:
+    def enclosed(self, tilt: float, spread: float, seen: Seen | None = None) -> tuple["PrivacyLoss", "PrivacyLoss"]:
         """Return `enclosing` by cells whose mean square, under P tilted by e^(tilt L), is about `spread` at most.
+
+        L and P are what `seen` makes of masses under P and Q and of log ratios: those of a sample, say.
 
         Examples
         --------

@@ -18,8 +18,9 @@ from divulge.dp.knowledge import Known, weakest
 from divulge.dp.loss import grid
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import GaussianLoss
+from divulge.dp.loss.densities import DensityLoss
 from divulge.dp.loss.lattice import LatticeLoss, mixed, replaced_lattice, sampled_lattice
-from divulge.dp.loss.pair import LossFunction, PrivacyLoss
+from divulge.dp.loss.pair import LossFunction, PrivacyLoss, Seen
 from divulge.dp.loss.promised import PromisedLoss, SampledCurve
 from divulge.dp.loss.quadrature import panels
 from divulge.measures.numeric.convex import power_term
@@ -29,6 +30,9 @@ _MOST_PANELS = 20_000
 
 _LARGEST_EXPONENT = 600.0
 """Beyond this (1 + x)^alpha is all there is of (1 + x)^alpha - 1 - alpha x."""
+
+_SLIGHT, _LOST = 1e-14, 4e-16
+"""More than the relative rounding of a product of a few terms, and of a difference from 1."""
 
 _FAR = 4.0
 """Where e^((alpha - 1) L) moves P by so many deviations, the Renyi divergence is integrated where it moves P to."""
@@ -84,10 +88,22 @@ class SampledLoss(PrivacyLoss):
 
     @cached_property
     def enclosing(self) -> tuple[PrivacyLoss, PrivacyLoss]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        easier, harder = self.base.enclosing
-        if easier is self.base:
+        return self._of_both(self.base.enclosing)
+
+    def enclosed(self, tilt: float, spread: float, seen: Seen | None = None) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return the same by cells of the base pair that are short where the sampled loss counts."""
+        return self._of_both(self.base.enclosed(tilt, spread, self._seen))
+
+    def _seen(self, p: np.ndarray, q: np.ndarray, loss: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what a sample makes of masses under P and Q of the base pair, and of its log ratio."""
+        after = mixed(loss, self.sampling)
+        return (q, -after) if self.added else ((1.0 - self.sampling) * q + self.sampling * p, after)
+
+    def _of_both(self, bases: tuple[PrivacyLoss, PrivacyLoss]) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return this loss of two base pairs, of which one is easier and one harder to tell apart."""
+        if bases[0] is self.base:
             return self, self
-        low, high = sampled(easier, self.sampling), sampled(harder, self.sampling)
+        low, high = (sampled(base, self.sampling) for base in bases)
         return (low.reverse(), high.reverse()) if self.added else (low, high)
 
     def reverse(self) -> "SampledLoss":
@@ -111,16 +127,35 @@ class SampledLoss(PrivacyLoss):
     def _tail_under_q(self, t: np.ndarray) -> np.ndarray:
         return self._events(t)[0 if self.added else 1]
 
-    def _delta(self, e: np.ndarray) -> np.ndarray:
-        """Return r delta_base(e') with 1 - r + r e^e' = e^epsilon, or its counterpart for the reversed pair."""
+    def _terms(self, e: np.ndarray) -> tuple[PrivacyLoss, np.ndarray, np.ndarray, np.ndarray]:
+        """Return (loss, factor, e', known): delta is factor delta_loss(e'), or known where that is no NaN.
+
+        It is r delta_base(e') with 1 - r + r e^e' = e^epsilon, or its counterpart for the reversed pair.
+        """
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             if self.added:
                 share = np.maximum(-np.expm1(e + np.log1p(np.array(-self.sampling))), 0.0)
                 moved = np.where(share > 0, e + math.log(self.sampling) - np.log(share), math.inf)
-                return np.where(share > 0, share * self.base.reverse().delta(moved), 0.0)
+                return self.base.reverse(), share, moved, np.where(share > 0, math.nan, 0.0)
             moved = _unmixed(e, self.sampling)
-            inside = self.sampling * np.asarray(self.base.delta(moved))
-            return np.where(np.isneginf(moved), -np.expm1(np.minimum(e, 0.0)), inside)
+            known = np.where(np.isneginf(moved), -np.expm1(np.minimum(e, 0.0)), math.nan)
+            return self.base, np.full_like(moved, self.sampling), moved, known
+
+    def _delta(self, e: np.ndarray) -> np.ndarray:
+        loss, factor, moved, known = self._terms(e)
+        return np.where(np.isnan(known), factor * np.asarray(loss.delta(moved)), known)
+
+    def bounds(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return both ends of a bracket on delta at many epsilons, from those of a base pair of densities."""
+        loss, factor, moved, known = self._terms(epsilon)
+        assert isinstance(loss, DensityLoss)
+        lost = _LOST * loss.tail(moved) if self.added else 0.0  # what is left of 1 less the rest is off by as much
+        ends = (
+            factor * end * (1 + side * _SLIGHT) + side * lost
+            for side, end in zip((-1, 1), loss.bounds(moved), strict=True)
+        )
+        low, high = (np.clip(np.where(np.isnan(known), end, known), 0.0, 1.0) for end in ends)
+        return low, high
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return E[f(L); L < inf], from the expectations of the base pair in both orders."""
@@ -234,6 +269,13 @@ class FixedSizeLoss(PrivacyLoss):
         low, high = (fixed_size(self.removed.enclosing[i], self.added.enclosing[i]) for i in (0, 1))
         return low, high
 
+    def enclosed(self, tilt: float, spread: float, seen: Seen | None = None) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return the same by cells that are short where each half counts."""
+        if self.removed.enclosing[0] is self.removed:
+            return self, self
+        removed, added = (half.enclosed(tilt, spread) for half in (self.removed, self.added))
+        return fixed_size(removed[0], added[0]), fixed_size(removed[1], added[1])
+
     def reverse(self) -> "FixedSizeLoss":
         return FixedSizeLoss(self.added.reverse(), self.removed.reverse(), (self.pair[1], self.pair[0]))
 
@@ -248,6 +290,12 @@ class FixedSizeLoss(PrivacyLoss):
 
     def _delta(self, e: np.ndarray) -> np.ndarray:
         return self._either("delta", e)
+
+    def bounds(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return both ends of a bracket on delta at many epsilons, of halves of pairs of densities."""
+        halves = [half.bounds(epsilon) for half in (self.removed, self.added) if isinstance(half, SampledLoss)]
+        low, high = (np.where(epsilon >= 0, *ends) for ends in zip(*halves, strict=True))
+        return low, high
 
     def expect(self, f: LossFunction, kinks: Sequence[float] = ()) -> float:
         """Return E[f(L); L < inf]: each half by its own pair, the rest of the mass at 0."""
@@ -267,6 +315,14 @@ class FixedSizeLoss(PrivacyLoss):
             out[below] = drawn
             below = below[~(drawn < 0)]
         return out
+
+
+def of_densities(loss: PrivacyLoss) -> DensityLoss | None:
+    """Return the pair of densities that a loss is, or a sample of; None where it is none."""
+    if isinstance(loss, FixedSizeLoss):
+        return of_densities(loss.removed)
+    base = loss.base if isinstance(loss, SampledLoss) else loss
+    return base if isinstance(base, DensityLoss) else None
 
 
 def sampled(base: PrivacyLoss, rate: float) -> PrivacyLoss:

@@ -19,6 +19,7 @@ from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss
 from divulge.dp.loss.densities import DensityLoss
 from divulge.dp.loss.promised import PromisedLoss
+from divulge.dp.loss.sampled import FixedSizeLoss, SampledLoss, of_densities
 
 MOST_TYPES = 1 << 17
 """Sums of atoms that are listed one by one: a megabyte for each array of them, and each delta looks at all."""
@@ -162,13 +163,19 @@ def _engine(parts: Sequence[Part], tolerance: float) -> _Alone:
 def _enclosed(parts: Sequence[Part], tolerance: float) -> ExactEngine | DensityEngine | EnclosedEngine:
     """Return both sums where they are listed, or have few atoms, which need not share a grid; else one grid of both.
 
-    Of one pair of densities itself.
+    Of one pair of densities, or a sample of it, itself.
     """
     low, high = (tuple((loss.enclosing[side], n) for loss, n in parts) for side in (0, 1))
     few = all(len(loss.atoms_at) <= DENSE for loss, _ in (*low, *high))
     draws = sum(n for loss, n in parts if loss.enclosing[0] is not loss)
     ((loss, count), *others) = parts
-    if isinstance(loss, DensityLoss) and count == 1 and not others and not few:
+    if (
+        isinstance(loss, (DensityLoss, SampledLoss, FixedSizeLoss))
+        and count == 1
+        and not others
+        and (base := of_densities(loss))
+        and max(len(one.atoms_at) for one in base.enclosing) > DENSE
+    ):
         _, mean, variance = Plan(((*planning_atoms(high[0][0]), 1),)).moments(0.0)
         return ExactEngine(PairSum(loss), mean, math.sqrt(variance))
     sides = EnclosedEngine(_engine(low, tolerance), _engine(high, tolerance), _LOG_RATIO * draws)

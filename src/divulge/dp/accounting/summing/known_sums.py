@@ -15,6 +15,7 @@ from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.densities import DensityLoss
 from divulge.dp.loss.grid import ROUND
 from divulge.dp.loss.lattice import LatticeLoss
+from divulge.dp.loss.sampled import FixedSizeLoss, SampledLoss
 
 _MISSED = 1e-305
 """More than the mass of a loss without end beyond the atoms that doubles hold."""
@@ -41,9 +42,9 @@ class GaussianSum:
 
 @dataclass(frozen=True, eq=False)
 class PairSum:
-    """One pair of densities, which is no sum: asked itself."""
+    """One pair of densities or a sample of it, which is no sum: asked itself."""
 
-    loss: DensityLoss
+    loss: DensityLoss | SampledLoss | FixedSizeLoss
 
     def log_delta(self, epsilon: Any, side: int) -> Any:
         """Return the logarithm of the lower (side -1) or upper (side +1) end of its bracket on delta."""
