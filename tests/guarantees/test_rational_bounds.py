@@ -74,6 +74,10 @@ def test_no_bound_is_an_ulp_above_a_short_number(name: str, value: F) -> None:
 
 def test_numbers_know_what_is_irrational() -> None:
     third = Number.of(F(1, 3))
+    for n in (0, 1, 2):
+        assert (third + n).rational() == (Number.of(n) + third).rational() == F(1, 3) + n
+        assert (third * n).rational() == (Number.of(n) * third).rational() == F(n, 3)
+        assert (third - n).rational() == -(n - third).rational() == F(1, 3) - n
     assert (1 / third.exp()).log().rational() == F(-1, 3)
     assert third.exp() > 1 > third > 0 > third.log()
     for irrational in (third.exp() * 2, third.exp() + third.log(), third.sqrt(), third**third, third.tanh()):
