@@ -163,6 +163,22 @@ def test_statistics_and_coarser_tables_go_into_a_table(spark: Any, people: Any, 
 
 
 @pytest.mark.long
+def test_what_a_frame_is_read_from_is_not_replaced(spark: Any, people: Any, tmp_path: Path) -> None:
+    """A file, the folder of several, or a table; beside a file another one is."""
+    pq.write_table(people.toArrow(), tmp_path / "own.parquet")
+    people.write.saveAsTable("held")
+    frame, asked = spark.read.parquet(str(tmp_path / "own.parquet")), {"per_row": True, "force": True}
+    for source, sink in ((frame, tmp_path / "own.parquet"), (spark.table("held"), "table:held")):
+        with pytest.raises(dv.DivulgeError, match=r"another (file|table) than source"):
+            dv.publish(source, dv.Count("x"), sink, guarantee="dp=1", **asked)
+        for more in ({}, {"secret": "x", "perturb": "pml=1"}):
+            with pytest.raises(dv.DivulgeError, match=r"another (file|table) than source"):
+                dv.generalize(source, "id", guarantees="k=2", sink=sink, **asked, **more)
+    assert pq.read_table(tmp_path / "own.parquet").num_rows == spark.table("held").count() == 400
+    assert dv.generalize(frame, "x", guarantees="k=2", sink=tmp_path / "other.parquet", **asked).assessment.rows == 400
+
+
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:At lake")
 def test_the_papers_of_a_table_stand_at_an_address(
     spark: Any, people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -234,6 +250,7 @@ def test_rows_of_this_machine_go_into_a_table_in_several_parts(
         with pytest.raises(dv.DivulgeError, match=reason) as caught:
             dv.release(pa.table({"x": rows["x"], "odd": odd}), "table:odd", **ASKED)
         assert "234" not in str(caught.value)
+        assert HIDDEN not in str(caught.value)
     empty = dv.generalize({"x": ["a"] * 3}, "x", guarantees="k=2", sink="table:one", per_row=True)
     assert spark.table("one").count() == empty.rows.num_rows == 3
     assert tables(spark) == {"out", "one"}

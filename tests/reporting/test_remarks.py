@@ -1,5 +1,6 @@
 """Remarks that the library makes, as it makes them: on German pages none is English, none lost a number or name."""
 
+import ast
 import re
 import warnings
 from collections.abc import Callable
@@ -12,6 +13,9 @@ import pytest
 import divulge as dv
 from divulge.app.pages import in_lines, on_page
 from divulge.publishing.notes import SENTENCES, Note
+from divulge.releasing.output import archive, catalog, hadoop
+from divulge.releasing.session import refuse_absent, refuse_cancelled
+from divulge.releasing.spark import _refuse_durations as durations_refused
 from divulge.reporting.remarks import remark
 from divulge.reporting.statements.voice import Voice
 
@@ -108,6 +112,38 @@ def test_remarks_of_the_library_are_german_on_german_pages(tmp_path: Path, made:
             *re.findall(r"'([^']+)'", said),
         }
     assert remark(Voice(), found[0]) == found[0]
+
+
+def told_by(module: Any) -> list[str]:
+    """Return what a module tells, with something in each blank; a choice of words is told in each of them."""
+    found: list[str] = []
+    for one in ast.walk(ast.parse(Path(module.__file__).read_text())):
+        if isinstance(one, ast.Call) and ast.unparse(one.func) == "current().tell":
+            parts = one.args[0].values if isinstance(one.args[0], ast.JoinedStr) else [one.args[0]]
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+            found += [text.replace("{}", "x7", 1).replace("{}", whose) for whose in (
+                "cannot be taken back", "may be under way on another machine",
+            )]  # fmt: skip
+    return found
+
+
+def test_what_spark_hinders_is_told_in_german() -> None:
+    """All remarks on addresses and catalogs, and what is said of a session that cannot do it."""
+    texts = [text for module in (archive, catalog, hadoop) for text in told_by(module)]
+    assert len(set(texts)) > 6
+    places: list[Any] = [
+        lambda: refuse_absent("a", RuntimeError("Failed to find the data source: delta.")),
+        lambda: refuse_absent("a", RuntimeError("No FileSystem for scheme s3x")),
+        lambda: refuse_cancelled("a", RuntimeError("SPARK_JOB_CANCELLED")),
+        lambda: durations_refused("a", pa.schema([("b", pa.duration("s"))])),
+    ]
+    for refused in places:
+        with pytest.raises(dv.DivulgeError) as caught:
+            refused()
+        texts.append(str(caught.value))
+    for text in texts:
+        said = remark(GERMAN, on_page(text))
+        assert not ENGLISH.search(re.sub(r"„[^“]*“", "", said)), (text, said)
 
 
 @pytest.mark.parametrize("rows", [

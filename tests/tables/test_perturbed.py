@@ -255,3 +255,12 @@ def test_the_command_tells_both(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "largest lift by group and perturbed value together" in done.output
     assert CliRunner().invoke(app, ["statement", str(tmp_path / "out.receipt.json")]).exit_code == 0
+
+
+def test_the_table_itself_is_not_replaced_by_what_is_made_of_it(tmp_path: Path) -> None:
+    """Forced or not: a table in memory came between the file and the release, and the file was gone."""
+    path = tmp_path / "own.csv"
+    path.write_text("age,ill\n" + "1,a\n2,b\n" * 30)
+    with pytest.raises(dv.DivulgeError, match="another file than source"):
+        dv.generalize(path, "age", "ill", guarantees="k=2", perturb="pml=1", sink=path, force=True, per_row=True)
+    assert path.read_text().startswith("age,ill\n1,a\n")

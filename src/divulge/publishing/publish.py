@@ -19,7 +19,7 @@ from divulge.publishing.request import Publish
 from divulge.publishing.statistics import Statistics
 from divulge.publishing.task import task
 from divulge.releasing.engine import Progress
-from divulge.releasing.estimating.counting import by_spark, frame_read
+from divulge.releasing.estimating.counting import by_spark, read_by
 from divulge.releasing.output.archive import archived, require_archive
 from divulge.releasing.output.bar import telling
 from divulge.releasing.output.places import PAPERS, Places
@@ -207,10 +207,12 @@ def _prepared(request: Publish, source: Any, progress: Progress | None) -> _Prep
     path, sink, ledger = _path(source), request.sink, request.ledger
     if sink is None and request.receipt is not None:
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
-    read = {"source": path, "values": _path(request.values), "record_prior": _path(request.record_prior)}
-    outputs = Places.of(sink, request.receipt, PAPERS, read=read, ledger=ledger, force=request.force,
-                        sign=request.sign, address=address_of(path), form=request.table_format,
-                        frame=frame_read(source, request.engine, request.sink))  # fmt: skip
+    frame, files = read_by(source, request.engine, sink, request.force)
+    read = {"source": files, "values": _path(request.values), "record_prior": _path(request.record_prior)}
+    outputs = Places.of(
+        sink, request.receipt, PAPERS, read=read, ledger=ledger, force=request.force, sign=request.sign,
+        address=address_of(path), form=request.table_format, frame=frame,
+    )  # fmt: skip
     if outputs.table is not None and outputs.table_format is None and not outputs.table.suffix:
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     made = ready(asked, source, request.engine, progress)

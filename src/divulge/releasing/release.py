@@ -334,7 +334,7 @@ def _prepared(source: Any, request: Release, coarsened: Mapping[str, int] | None
     if engine.reread is not None and (sink is None or not (named or Path(sink).suffix in ("", ".parquet"))):
         raise DivulgeError.of("sink", "be a folder of Parquet files, with Spark", "it", repr(sink))
     frame = engine.reread is not None and table.path is None and request.force
-    read = late("divulge.releasing.spark:folders_of")(engine.counted) if frame else table.path
+    read = late("divulge.releasing.spark:files_of")(engine.counted) if frame else table.path
     outputs = Places.of(
         sink, request.receipt, PAPERS, read={"source": read}, ledger=request.ledger, force=request.force,
         sign=request.sign, address=address_of(request.source), form=request.table_format,

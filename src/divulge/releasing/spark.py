@@ -247,10 +247,12 @@ def _refuse_durations(name: str, schema: Any) -> None:
         )
 
 
-def folders_of(frame: Any) -> list[str]:
-    """Return the folders of the files that a DataFrame is read from: paths of this machine, and addresses."""
+def files_of(frame: Any) -> list[str]:
+    """Return what a DataFrame is read from, paths of this machine and addresses: a file, or the folder of several."""
     with working(NAME):
-        return sorted({os.path.dirname(placed(file)) for file in frame.inputFiles()})
+        files = sorted({placed(file) for file in frame.inputFiles()})
+    several = Counter(map(os.path.dirname, files))
+    return sorted({folder if several[folder := os.path.dirname(file)] > 1 else file for file in files})
 
 
 def read(session: Any, path: Path | str, beside: Partitions | None = None) -> Any:

@@ -19,7 +19,7 @@ from divulge.guarantees.kinds.tables import KAnonymity
 from divulge.late import late
 from divulge.model.labels import text_of
 from divulge.releasing.engine import Engine
-from divulge.releasing.estimating.counting import by_spark, contingency, frame_read
+from divulge.releasing.estimating.counting import by_spark, contingency
 from divulge.releasing.persons import most_of, named_after_people, people_in
 from divulge.releasing.records.aggregate import Aggregate
 from divulge.releasing.records.ledger import Expected, looked_at, recorded
@@ -151,9 +151,9 @@ def carry_out(request: Generalize, source: Any, *, progress: Any, warn: Callable
     """Search the levels, record the table, and publish it with its papers; or nothing of it."""
     engine = engine_of(source, request.engine)
     each = _rows_per_person(request, source, engine.source)
+    outputs = places_of(request, source)
     if request.perturb:
         return perturbed(request, engine.source, _coarsened(request, source, each), progress=progress, warn=warn)
-    outputs = places_of(request, engine.source, frame_read(source, request.engine, request.sink))
     papers = late("divulge.reporting.generalize:papers")(request)
     found = replace(_coarsened(request, source, each), person=request.person)
     with _entry(request, engine, found, outputs.output) as entry:

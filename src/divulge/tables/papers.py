@@ -9,8 +9,8 @@ from divulge import __version__
 from divulge.errors import DivulgeError, InputFileError
 from divulge.files.forms import fits, whole
 from divulge.files.hierarchies import Hierarchy
-from divulge.files.tables.source import Source
 from divulge.model.shown import printable_json
+from divulge.releasing.estimating.counting import read_by
 from divulge.releasing.output.places import PAPERS, RECEIPT, Places
 from divulge.releasing.output.signature import PART, checksum
 from divulge.releasing.records.levels import contradiction, readable
@@ -126,16 +126,17 @@ def _values(found: Generalization, name: str) -> list[Any]:
     return [None if label is None else str(label) for label in labels]
 
 
-def places_of(request: Generalize, table: Source, frame: Any) -> Places:
-    """Return where the table and its papers go; refuse what is taken, and what is read, by Spark as a DataFrame."""
+def places_of(request: Generalize, source: Any) -> Places:
+    """Return where the table and its papers go; refuse what is taken, and what is read."""
+    frame, read_from = read_by(source, request.engine, request.sink, request.force)
     files = {name: one for name, one in (request.hierarchies or {}).items() if isinstance(one, str)}
-    read = {"source": table.path, **{f"the hierarchy of {name}": path for name, path in files.items()}}
+    read = {"source": read_from, **{f"the hierarchy of {name}": path for name, path in files.items()}}
     found = Places.of(request.sink, request.receipt, PAPERS, read=read, ledger=request.ledger, force=request.force,
                       sign=request.sign, address=address_of(request.source), form=request.table_format,
                       frame=frame)  # fmt: skip
     if found.table is None and request.receipt is not None:
         raise DivulgeError.of("receipt", "go with an output", "sink", "absent")
-    if found.table is not None and found.table_format is None and not found.table.suffix:
+    if found.table is not None and not (found.table_format or request.perturb or found.table.suffix):
         raise DivulgeError.of("sink", "have a suffix that says its format, such as .csv", "it", "without one")
     return found
 

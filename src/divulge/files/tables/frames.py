@@ -140,6 +140,9 @@ def from_duckdb(relation: Any) -> Source:
     """Return the Source of a relation of DuckDB, such as what `duckdb.sql` gives."""
     if not hasattr(relation, "fetch_record_batch"):
         raise DivulgeError.of("table", "be a relation", "it", f"a {type(relation).__name__} of DuckDB")
+    if any("UHUGEINT" in str(kind) for kind in relation.types):
+        raise DivulgeError.of("table", "have no numbers of 128 bits without a sign", "one column", "of them: DuckDB "
+                              "gives others on", "cast it: x::hugeint, or x::varchar.")  # fmt: skip
     with _querying():
         reader = (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(batch_rows(1))
         return _of_query(reader.schema, reader)

@@ -1,10 +1,11 @@
 """Which engine counts: this machine in a stream, or Spark."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from divulge.errors import DivulgeError
-from divulge.files.tables.source import TableLike
+from divulge.files.tables.source import Source, TableLike
 from divulge.files.tables.table import open_table
 from divulge.releasing.estimating.contingency import Contingency, counted
 from divulge.releasing.options import EngineName
@@ -18,13 +19,18 @@ def by_spark(table: Any, engine: str) -> bool:
     return engine == "spark" or type(table).__module__.startswith("pyspark")
 
 
-def frame_read(table: Any, engine: str, sink: Any) -> Any:
-    """Return the DataFrame that Spark reads a table as which goes into a table of its catalog; of others None."""
-    if table_of(sink) is None or not by_spark(table, engine):
-        return None
-    from divulge.releasing.spark import frame_of
+def read_by(table: Any, engine: str, sink: Any, force: bool) -> tuple[Any, Any]:
+    """Return what must not be replaced by an output: the DataFrame that Spark reads a table as, and paths of its files.
 
-    return frame_of(table)
+    The first is None where this machine reads it, and both where nothing can be replaced.
+    """
+    path = table.path if isinstance(table, Source) else table if isinstance(table, (str, os.PathLike)) else None
+    if not by_spark(table, engine) or sink is None or not (force or table_of(sink) is not None):
+        return None, path
+    from divulge.releasing.spark import files_of, frame_of
+
+    frame = frame_of(table)
+    return frame, files_of(frame)
 
 
 def contingency(table: TableLike, columns: Sequence[str] | str, *, engine: EngineName = "local") -> Contingency:

@@ -92,7 +92,7 @@ def _rebuilt(array: Any, kind: Any) -> Any:
     """Return a new array of the values of another."""
     try:
         return require("pyarrow", "tables").array(array.to_pylist(), kind)
-    except (ValueError, OverflowError):  # a moment in the year 10000, say, inside of a list
+    except (ValueError, OverflowError, NotImplementedError):  # a moment in the year 10000, say, in a list; a union
         raise DivulgeError("must have lists and records of values that can be written; one cannot.") from None
 
 

@@ -77,6 +77,13 @@ class Staging(TableName):
 
     session: Any = None
     form: str | None = None
+    final: TableName | None = None
+    """The name that it is to get, which messages call it by."""
+
+    @property
+    def called(self) -> TableName:
+        """What messages call it."""
+        return self.final or self
 
     @property
     def commits(self) -> bool:
@@ -85,7 +92,7 @@ class Staging(TableName):
 
     def create(self, schema: Any) -> str:
         """Make it, without rows, and return its name for Spark."""
-        with writing(self):
+        with writing(self.called):
             empty = self.session.createDataFrame([], schema).writeTo(self.sql)
             formed = empty if self.form is None else empty.using(self.form)
             formed.tableProperty(_OWNER, children.mark()).tableProperty(_MADE, self.name).create()
@@ -105,7 +112,7 @@ class TableWriter:
         self._schema = pa.schema(list(zip(self._given.names, kinds, strict=True)))
         if any("timestamp[ns" in str(kind) for kind in kinds):  # which Spark would cut in silence
             raise self._too_fine()
-        with writing(table):
+        with writing(table.called):
             self._kinds = types.from_arrow_schema(self._schema)
         self._held, self._rows, self._put_in, self._failed = list[Any](), 0, 0, False
         table.create(self._kinds)
@@ -124,7 +131,7 @@ class TableWriter:
         pa, session = require("pyarrow", "tables"), self._table.session
         rows = pa.Table.from_batches(self._held, self._schema)
         self._held, self._put_in, self._failed = [], self._rows, True
-        with writing(self._table), set_for_a_while(session, MOMENTS | WHOLE):
+        with writing(self._table.called), set_for_a_while(session, MOMENTS | WHOLE):
             session.createDataFrame(rows, self._kinds).write.insertInto(self._table.sql)
         self._failed = False
 
@@ -139,10 +146,11 @@ class TableWriter:
             return
         if self._held:
             self._put()
-        with working(self._table.name, self._table.session):
+        name = str(self._table.called)
+        with working(name, self._table.session):
             rows = self._table.session.table(self._table.sql).count()
         if rows != self._rows:
-            raise DivulgeError(f"{printable(self._table.name)}: Spark wrote another number of rows than there are.")
+            raise DivulgeError(f"{printable(name)}: Spark wrote another number of rows than there are.")
 
 
 _ROWS_AT_ONCE = 1 << 20
@@ -226,9 +234,9 @@ class Tabled(Places):
     @contextmanager
     def staged(self, by_workers: bool = False) -> Generator[Any]:
         """Give the table under a hidden name, which is dropped at the end if it still has it."""
-        table = self._hidden("new")
+        table, final = self._hidden("new"), table_of(self.table)
         try:
-            yield Staging(table.parts, self.catalog.session, self.form)
+            yield Staging(table.parts, self.catalog.session, self.form, final)
         finally:
             with suppress(Exception):  # whatever Spark raises when it is interrupted: the next release drops it
                 self.catalog.drop(table)
