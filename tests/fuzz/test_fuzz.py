@@ -116,7 +116,7 @@ def chain_of(seed: int) -> tuple[list[Outcome], list[str]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs each command in a copy of this process")
-@pytest.mark.parametrize("seed", range(20) if THOROUGH else [2])
+@pytest.mark.parametrize("seed", range(20) if THOROUGH else [14])  # a design is used
 def test_what_a_command_leaves_the_next_one_takes(seed: int) -> None:
     _, problems = chain_of(seed)
     assert not problems, seed
