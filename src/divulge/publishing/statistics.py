@@ -1,7 +1,7 @@
 """What can be published of a table: counts, sums, means, proportions, variances and quantiles, as plain records."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
@@ -416,7 +416,7 @@ class Proportion(Statistic):
     """
 
     column: str
-    value: Any
+    value: Hashable
     by: Any = ()
     kind = "proportion"
 

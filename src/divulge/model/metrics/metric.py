@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,12 @@ MOST_PLACES = 4096
 """More places than this have more pairs than fit into memory beside each other (64 megabytes of int32)."""
 
 Norm = str
+
+N = TypeVar("N")
+"""Numbers of a kind, as balls are."""
+
+Edge: TypeAlias = tuple[Hashable, Hashable] | tuple[Hashable, Hashable, Number]
+"""Two places, with the length between them or without."""
 NORMS: dict[Norm, Callable[[Any], Any]] = {
     "euclidean": lambda differences: sum(d * d for d in differences),
     "manhattan": lambda differences: sum(abs(d) for d in differences),
@@ -199,7 +205,7 @@ class Metric(Record):
         return cls(letters, classes, lengths, False, f"matrix of {number_of(len(given), 'place')}", unit)
 
     @classmethod
-    def graph(cls, edges: Iterable[tuple[Any, ...]] | Mapping[Any, Number], *, unit: str = "") -> Self:
+    def graph(cls, edges: Iterable[Edge] | Mapping[Any, Number], *, unit: str = "") -> Self:
         """Return the metric of shortest paths in a graph.
 
         Parameters
@@ -296,7 +302,7 @@ class Metric(Record):
         """The distances, float64 of shape (N, N), each correctly rounded."""
         return self.floats[self.classes]
 
-    def length(self, k: int, number: Callable[[Fraction], Any] = exact.arb) -> Any:
+    def length(self, k: int, number: Callable[[Fraction], N] = exact.arb) -> N:
         """Return the k-th distance in balls, or in what `number` makes of fractions.
 
         Examples
@@ -304,7 +310,7 @@ class Metric(Record):
         >>> Metric.line([0, 2, 3]).length(1, lambda length: length)
         Fraction(1, 1)
         """
-        found = number(self.lengths[k])
+        found: Any = number(self.lengths[k])
         return found.sqrt() if self.rooted else found
 
     @property
