@@ -6,6 +6,7 @@ a group as that is. How the process begins is seen in a real one alone (the fixt
 
 import json
 import os
+import secrets
 import select
 import signal
 import socket
@@ -49,7 +50,7 @@ def run(module: str, argument: str, output: Path) -> tuple[int, str]:
 @cache
 def _server() -> str:
     """Start the server, which ends when nobody holds the other end of its input, and return its address."""
-    name, (inward, _kept), (heard, outward) = f"divulge-readers-{os.getpid()}", os.pipe(), os.pipe()
+    name, (inward, _kept), (heard, outward) = f"divulge-readers-{secrets.token_hex(8)}", os.pipe(), os.pipe()
     line = [sys.executable, __file__, name]
     process = subprocess.Popen(line, stdin=inward, stdout=outward, start_new_session=True)
     process.returncode = 0  # nobody waits for it

@@ -24,7 +24,7 @@ from divulge.releasing.output import sinks
 BIT = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
 
 
-ROWS = 1_500_000
+ROWS = 800_000
 """So many that a release of them is under way for some tenths of a second."""
 
 
