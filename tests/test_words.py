@@ -42,3 +42,8 @@ def test_a_word_names_one_thing(word: str) -> None:
 @pytest.mark.parametrize("word", sorted(word for word, places in PLACES.items() if places))
 def test_a_word_of_the_table_is_used_where_it_says(word: str) -> None:
     assert any(name == word and where.startswith(PLACES[word]) for where, name in names())
+
+
+def test_whole_numbers_and_confidences_are_checked_in_one_place() -> None:
+    own = re.compile(r'"be a whole number(?: of| from| that|, at)|not 0 < (?:confidence|base_rate) < 1')
+    assert not [path for path in SOURCE.rglob("*.py") if own.search(path.read_text())], "model/entries.py has both"
