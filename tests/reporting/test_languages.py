@@ -93,7 +93,6 @@ def texts(blocks: Any) -> Iterator[str]:
                 yield from (block.caption, block.alt)
                 axes = Figure().subplots()
                 block.draw(axes)
-                axes.figure.canvas.draw()
                 legend = axes.get_legend()
                 drawn = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts,
                          *axes.get_xticklabels(), *axes.get_yticklabels()]  # fmt: skip
