@@ -13,11 +13,9 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import copies
 import pyarrow as pa
-import pyreadstat
 import pytest
-import xlsxwriter
 
 import divulge as dv
 from divulge import children, kernels, staging, stopping
@@ -30,13 +28,16 @@ from divulge.releasing.records.database import data_folder
 
 ROOT = Path(__file__).parent
 DIVULGE = [str(Path(sys.executable).with_name("divulge"))]
-MODULES = sorted(filter(str.isidentifier, {*sys.stdlib_module_names, *packages_distributions()} - {"divulge"}))
 RAN = "ran-"
 
 
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a file of every format, beside modules that are called like all that there are."""
+    import pandas as pd
+    import pyreadstat
+    import xlsxwriter
+
     frame = pd.DataFrame({"x": ["a", "b"] * 10, "n": [1.0, 2.0] * 10})
     pyreadstat.write_sav(frame, str(tmp_path / "t.sav"))
     pyreadstat.write_dta(frame, str(tmp_path / "t.dta"))
@@ -46,7 +47,8 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         sheet = book.add_worksheet()
         for i, row in enumerate([("x", "n"), *zip(frame["x"], frame["n"], strict=True)]):
             sheet.write_row(i, 0, row)
-    for name in MODULES:
+    names = {*sys.stdlib_module_names, *packages_distributions()} - {"divulge"}
+    for name in filter(str.isidentifier, names):
         text = f"import os\nopen({str(tmp_path / RAN)!r} + {name!r}, 'w').close()\n"
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.chdir(tmp_path)
@@ -146,6 +148,9 @@ def test_work_that_gets_no_folder_ends(tmp_path: Path, monkeypatch: pytest.Monke
 
 def large(folder: Path) -> Path:
     """Return a file of SPSS that takes seconds to read."""
+    import pandas as pd
+    import pyreadstat
+
     path = folder / "large.sav"
     pyreadstat.write_sav(pd.DataFrame({f"n{i}": range(60_000) for i in range(20)}), str(path))
     return path
@@ -367,8 +372,7 @@ ENDS = {
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody waits")
 @pytest.mark.parametrize("work", ENDS)
 def test_every_exit_code_is_true(work: str, tmp_path: Path) -> None:
-    program = [sys.executable, "-c", SUPERVISED.format(work=work)]
-    done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path)
+    done = copies.run(copies.script(SUPERVISED.format(work=work)), text=True, cwd=tmp_path)
     code, said = ENDS[work]
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert said or not done.stderr

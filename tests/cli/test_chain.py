@@ -41,6 +41,7 @@ def run(*arguments: str, code: int = 0) -> Any:
     ],
     ids=["chain", "event in German", "network"],
 )
+@pytest.mark.thin
 def test_a_page_on_one_secret(asked: tuple[str, ...], title: str, seen: str) -> None:
     plain = run(*(one for one in asked if one not in ("--language", "de")))
     result = run(*asked, "--report", "page.html")

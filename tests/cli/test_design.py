@@ -96,7 +96,7 @@ def test_the_text_lists_named_mechanisms(table: Path) -> None:
     assert all(row["utility"] <= named["bound"] and row["pml"] <= 0.4 for row in named["named"].values())
 
 
-@pytest.mark.parametrize("unit", ["nats", "bits"])
+@pytest.mark.parametrize("unit", [pytest.param("nats", marks=pytest.mark.long), "bits"])
 def test_the_least_level_for_a_utility(table: Path, unit: str) -> None:
     arguments = ["--prior", f"{table}:color", "--guarantee", "ldp", "--guarantee", "pml=1", "--at-least", 0.1]
     found = json.loads(told(*arguments, "--unit", unit, "--json").stdout)

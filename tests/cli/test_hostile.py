@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import stat
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -321,12 +320,7 @@ def test_completion_is_installed_and_completes(shell: str, folder: Path, monkeyp
     environment = (
         os.environ | words | {"_DIVULGE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     )
-    done = subprocess.run(
-        [sys.executable, "-c", "from divulge.cli.main import main; main()"],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    done = copies.run(copies.script("from divulge.cli.main import main; main()"), env=environment, text=True)
     assert "release" in done.stdout
     assert "--install-completion" in refused("--install-completion", "csh")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import copies
 import pytest
 import typer
-from support import key_pair
+from support import THOROUGH, key_pair
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -103,6 +103,10 @@ def test_control_characters_of_labels_are_written_out(tmp_path: Path) -> None:
     assert "\\x1b[2J" in found.stdout
 
 
+LONG = ("--frontier", "--at-least", "calibrate gaussian", "--preview", "report --receipt")
+"""Of which examples runs in `make search` what begins in the suite with others of the same command."""
+
+
 def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,7 +146,7 @@ def test_the_examples_of_the_help_run_and_stand_in_it_as_they_are(
             assert max(map(len, lines)) <= 78, example
             words = shlex.split(" ".join(line.removesuffix("\\") for line in lines))
             assert words[:2] == ["divulge", command]
-            if command != "app":
+            if command != "app" and (THOROUGH or not any(words in example for words in LONG)):
                 found = CliRunner().invoke(app, words[1:])
                 assert found.exit_code in (0, 1), (example, found.output)
 

@@ -88,8 +88,8 @@ def _on_a_terminal(columns: int, **environment: str) -> str:
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    running = subprocess.Popen(
-        [sys.executable, "-m", "divulge", "measure", "c.csv", "--prior", "uniform"],
+    running = copies.started(
+        ["measure", "c.csv", "--prior", "uniform"],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -1,5 +1,6 @@
 """A small table of people, with a row each and with several rows of some."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,12 @@ VALUES = {"race": ["a", "b", "c"], "sex": ["f", "m"]}
 
 @pytest.fixture(scope="session")
 def people() -> Any:
+    return table()
+
+
+@cache
+def table() -> Any:
+    """Return the table, the same for all."""
     rng = np.random.default_rng(7)
     n = 600
     return pa.table({

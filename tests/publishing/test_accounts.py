@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import some
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -51,7 +52,7 @@ def test_nobody_changes_what_goes_in_by_more_than_their_account_holds(tmp_path: 
     how = {"accounts": account, "noise": "laplace" if power == 1 else "gaussian"}
     whole = run(table, tmp_path / "whole.db", rounds, **how)
     room, most = float(account.partition("=")[2]), 0.0
-    for person in ("p0", "p1", "p2"):
+    for person in some(("p0", "p1", "p2")):
         others = run(without(table, person), tmp_path / f"{person}.db", rounds, **how)
         spent = 0.0
         for one, other in zip(whole, others, strict=True):

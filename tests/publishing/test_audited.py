@@ -24,8 +24,14 @@ DRAWS = 720
 """A sixth of them, 120, is enough to show an event that is sure in one table and never happens in the other."""
 
 
+LONG = ("variances", APPROXIMATE)
+"""Its noise takes seconds to choose; sums, means and numbers under the same option are attacked in the suite."""
+
+
 @pytest.mark.thin
-@pytest.mark.parametrize(("kind", "option"), pairs())
+@pytest.mark.parametrize(
+    ("kind", "option"), [pytest.param(*pair, marks=pytest.mark.long if pair == LONG else ()) for pair in pairs()]
+)
 def test_no_event_tells_neighbors_apart_beyond_the_promise(kind: str, option: str) -> None:
     found, promised = shown(kind, option, few(DRAWS))
     assert found <= promised

@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from divulge.publishing.notes import Note
 from divulge.reporting.statements.english.statistics import STATISTICS
 from divulge.reporting.statements.voice import Voice
 
-from .conftest import VALUES
+from .conftest import VALUES, table
 
 MEAN = dv.Mean("height", (1, 2.5), step=0.01)
 CASES: list[tuple[Any, dict[str, Any]]] = [
@@ -51,6 +52,12 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
 
 def published(people: Any, statistics: Any, how: dict[str, Any]) -> dv.results.Published:
     return dv.publish(people, statistics, **({"values": VALUES} | how))
+
+
+@cache
+def releases() -> list[dv.results.Published]:
+    """Return what is published of each case, for all that read it."""
+    return [published(table(), *case) for case in CASES]
 
 
 def said(found: Any, language: str = "en") -> str:
@@ -100,6 +107,7 @@ def test_no_loss_is_told_as_none(people: Any, loss: float) -> None:
         assert 0 < Fraction(least) < Fraction(before)
 
 
+@pytest.mark.xdist_group("releases")
 def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     names: set[str] = set()
     say = Voice.say
@@ -109,14 +117,14 @@ def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pyte
         return say(self, name, **values)
 
     monkeypatch.setattr(Voice, "say", heard)
-    for statistics, how in CASES:
-        found = published(people, statistics, how)
+    for found in releases():
         for language in ("en", "de"):
-            page = dv.statement(found, language)
-            assert page.html().startswith(f'<!doctype html>\n<html lang="{language}">')
-            assert "<script" not in page.html()
-            assert not re.search(r"\{\w+\}|\binf\b|\bnan\b", page.text()), page.text()
-            assert len(page.text().splitlines()) > 20
+            statement = dv.statement(found, language)
+            page, text = statement.html(), statement.text()
+            assert page.startswith(f'<!doctype html>\n<html lang="{language}">')
+            assert "<script" not in page
+            assert not re.search(r"\{\w+\}|\binf\b|\bnan\b", text), text
+            assert len(text.splitlines()) > 20
     again = (Note("note_together", {"releases": 2, "total": "ldp 2", "loss": 2.0}),)
     assert dv.statement(replace(published(people, dv.Count(), {"guarantee": "dp=1"}), notes=again), "de").parts
     before = (Note("note_together", {"releases": 2, "total": "ldp 2"}), Note("note_together_void", {"releases": 3}),
