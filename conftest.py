@@ -31,25 +31,6 @@ sys.dont_write_bytecode = False
 compiling takes them longer than all else."""
 
 
-@pytest.fixture(autouse=True)
-def _what_examples_know(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
-    """Let an example in a docstring begin after `import divulge as dv`, with a new `folder` where it names one."""
-    if isinstance(request.node, pytest.DoctestItem):
-        import divulge
-
-        doctest_namespace["dv"] = divulge
-        if any("folder" in one.source for one in request.node.dtest.examples):
-            doctest_namespace["folder"] = request.getfixturevalue("tmp_path")
-
-
-@pytest.fixture(autouse=True)
-def _close_pictures() -> Iterator[None]:
-    """Close the figures that a test or an example has drawn, as many as share a process."""
-    yield
-    if pyplot := sys.modules.get("matplotlib.pyplot"):
-        pyplot.close("all")
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let this process have a home and a folder for temporary files of its own; caches of libraries stay at home."""
@@ -72,18 +53,32 @@ def _hear(name: str, how: Any) -> None:
         signal.signal(number, how)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left(request: pytest.FixtureRequest, _own_places: None) -> Iterator[None]:
-    """Fail after a test that leaves something in the working folder, TMPDIR or HOME."""
+@pytest.fixture(autouse=True)  # one for all: each costs as much as many a test
+def _around(request: pytest.FixtureRequest, _own_places: None) -> Iterator[None]:
+    """Let an example in a docstring begin; close the figures that were drawn; fail where a test leaves something."""
+    if isinstance(request.node, pytest.DoctestItem):
+        _let_begin(request.node, request)
     here = request.config.invocation_params.dir
     before = _entries(here)
     yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")  # as many as share a process
     if left := sorted(_entries(here) - before):
         for name, where in left:  # gone from home, it is found again where another test leaves it
             if where == "HOME":
                 shutil.rmtree(Path(os.environ[where], name), ignore_errors=True)
         what = ", ".join(f"{name} in {where}" for name, where in left)
         pytest.fail(f"{request.node.nodeid} leaves {what}", pytrace=False)
+
+
+def _let_begin(example: pytest.DoctestItem, request: pytest.FixtureRequest) -> None:
+    """Let an example begin after `import divulge as dv`, with a new `folder` where it names one."""
+    import divulge
+
+    known: dict[str, Any] = request.getfixturevalue("doctest_namespace")
+    known["dv"] = divulge
+    if any("folder" in one.source for one in example.dtest.examples):
+        known["folder"] = request.getfixturevalue("tmp_path")
 
 
 def _entries(here: Path) -> set[tuple[str, str]]:

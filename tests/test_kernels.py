@@ -84,7 +84,8 @@ def test_without_numba_numpy_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_labels_are_those_of_the_first_rows(both: Any) -> None:
     """Whom an outcome speaks for is decided alike."""
-    matrix = matrices()["few values"]
+    matrix = matrices()["few values"][:150, :151]
+    matrix = matrix / matrix.sum(axis=1, keepdims=True)
     first, second = both(lambda: dv.profile((dv.Prior.uniform(len(matrix)), dv.Channel(matrix))).to_dict())
     assert first == second
 

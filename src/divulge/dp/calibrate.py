@@ -191,9 +191,9 @@ def calibrate(
     0.6058
     >>> round(calibrate("gaussian", "interval=500").value, 1)  # 500 / 1.96
     255.1
-    >>> found = calibrate("randomized-response", "adp=0.1:1e-6", people=10_000)
+    >>> found = calibrate("randomized-response", "adp=0.5:1e-4", people=1_000)
     >>> round(found.value, 2), found.mechanism.n
-    (1.83, 10000)
+    (2.8, 1000)
     """
     promise = as_goal(goal)
     share = open_share(base_rate, "base_rate")
