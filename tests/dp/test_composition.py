@@ -974,3 +974,25 @@ def test_a_transform_at_few_frequencies_is_that_at_all_of_them(size: int, terms:
     fft_error = 8 * 2.0**-52 * math.log2(size) * np.linalg.norm(weights)
     assert np.linalg.norm(off) * math.sqrt(2 / size) <= sums._at_error(len(at), terms, size) + fft_error
     assert abs(off).max() < 1e-14
+
+
+@pytest.mark.parametrize(("mu", "rate"), [(1.0, 1e-6), (0.01, 0.5), (8.0, 1e-9), (2.0, 0.999)])
+def test_one_sample_of_a_gaussian_is_known_outright(mu: float, rate: float) -> None:
+    """By both formulas in 40 digits; on a grid epsilon of a rate of 1e-6 was between 1e-6 and 2e-5 at 1e-9."""
+    once = dv.compose(dv.dp.PoissonSampled(dv.dp.GaussianMechanism(1 / mu), rate))
+    with mpmath.workdps(40):
+        shift = 1 / mpmath.mpf(1 / mu)
+
+        def alone(e: Any) -> Any:
+            return mpmath.ncdf(shift / 2 - e / shift) - mpmath.exp(e) * mpmath.ncdf(-shift / 2 - e / shift)
+
+        for epsilon in (0.0, rate / 3, -math.log1p(-rate), 1.5):
+            e, r = mpmath.mpf(epsilon), mpmath.mpf(rate)
+            share = 1 - (1 - r) * mpmath.exp(e)
+            removed = r * alone(mpmath.log((mpmath.exp(e) - 1 + r) / r))
+            truth = max(removed, share * alone(e + mpmath.log(r) - mpmath.log(share)) if share > 0 else 0)
+            found = once.delta(epsilon)
+            assert found.lower * (1 - 1e-15) <= truth <= found.upper * (1 + 1e-15)
+            assert found.upper - found.lower <= 1e-12 * truth + 5e-324
+    asked = once.epsilon(1e-3 * rate)
+    assert asked.upper - asked.lower < 1e-11 * (1 + asked.upper)

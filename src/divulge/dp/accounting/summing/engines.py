@@ -3,13 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from divulge.dp.accounting.summing.bounded_range import adaptive_range, cells_of
 from divulge.dp.accounting.summing.extent import planning_atoms
 from divulge.dp.accounting.summing.grids import DENSE, MOST_CELLS, Both, DensityEngine, GridEngine, MixedEngine
-from divulge.dp.accounting.summing.known_sums import GaussianSum, PairSum, listed_sum
+from divulge.dp.accounting.summing.known_sums import GaussianSum, PairSum, SampledGaussianSum, listed_sum
 from divulge.dp.accounting.summing.lattice import number_of_types
 from divulge.dp.accounting.summing.merging import Part, merged, sum_of_squares
 from divulge.dp.accounting.summing.normal import BestSum, of_many
@@ -18,6 +19,7 @@ from divulge.dp.accounting.summing.sums import MovedSum, Sum
 from divulge.dp.loss.atoms import AtomicLoss
 from divulge.dp.loss.closed import ExponentialLoss, GaussianLoss
 from divulge.dp.loss.densities import DensityLoss
+from divulge.dp.loss.pair import PrivacyLoss
 from divulge.dp.loss.promised import PromisedLoss
 from divulge.dp.loss.sampled import FixedSizeLoss, SampledLoss, of_densities
 
@@ -141,6 +143,9 @@ def _engine(parts: Sequence[Part], tolerance: float) -> _Alone:
     distinct = merged(parts)
     if any(loss.enclosing[0] is not loss for loss, _ in distinct):
         return _enclosed(distinct, tolerance)
+    if len(distinct) == 1 and distinct[0][1] == 1 and (once := _sampled_gaussian(distinct[0][0])):
+        _, mean, variance = Plan(((*planning_atoms(distinct[0][0]), 1),)).moments(0.0)
+        return ExactEngine(once, mean, math.sqrt(variance))
     atomic = tuple((loss, count) for loss, count in distinct if isinstance(loss, AtomicLoss))
     if len(atomic) == len(distinct):
         size = math.prod(number_of_types(n, len(a.losses)) for a, n in atomic)
@@ -158,6 +163,14 @@ def _engine(parts: Sequence[Part], tolerance: float) -> _Alone:
         if isinstance(inner, GridEngine):
             return MixedEngine(listed_sum(listed), inner)
     return GridEngine(tuple(distinct), tolerance)
+
+
+def _sampled_gaussian(loss: PrivacyLoss) -> SampledGaussianSum | None:
+    """Return what is known of a Gaussian loss on a sample, None of others; of a fixed size from 0 on, as is asked."""
+    half = loss.removed if isinstance(loss, FixedSizeLoss) else loss
+    if not (isinstance(half, SampledLoss) and isinstance(half.base, GaussianLoss)):
+        return None
+    return SampledGaussianSum(GaussianSum(Fraction(half.base.mu) ** 2), Fraction(half.sampling), half.added)
 
 
 def _enclosed(parts: Sequence[Part], tolerance: float) -> ExactEngine | DensityEngine | EnclosedEngine:

@@ -1,7 +1,7 @@
 """Sums of privacy losses known outright: of Gaussian losses, of one pair of densities, of few types of draws."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,15 +29,45 @@ class GaussianSum:
 
     def log_delta(self, epsilon: float, side: int) -> float:
         """Return log(Phi(mu/2 - e/mu) - e^e Phi(-mu/2 - e/mu)), rounded away from the truth by one unit."""
+        return _outward(lambda: self.ball(exact.arb(Fraction(epsilon))).log(), side)
+
+    def ball(self, e: Any) -> Any:
+        """Return a ball around delta at those of a ball."""
         import flint
 
-        def ball() -> Any:
-            mu, e = exact.arb(self.squared).sqrt(), exact.arb(Fraction(epsilon))
-            root = flint.arb(2).sqrt()
-            upper, lower = ((e / mu + sign * mu / 2) / root for sign in (-1, 1))
-            return ((upper.erfc() - e.exp() * lower.erfc()) / 2).log()
+        mu, root = exact.arb(self.squared).sqrt(), flint.arb(2).sqrt()
+        upper, lower = ((e / mu + sign * mu / 2) / root for sign in (-1, 1))
+        return (upper.erfc() - e.exp() * lower.erfc()) / 2
 
-        return min(0.0, math.nextafter(exact.correctly_rounded(ball), side * math.inf))
+
+@dataclass(frozen=True)
+class SampledGaussianSum:
+    """One Gaussian loss on a Poisson sample, which is no sum; evaluated in ball arithmetic."""
+
+    gaussian: GaussianSum
+    rate: Fraction
+    added: bool
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        """Return log(r delta(e')) with 1 - r + r e^e' = e^epsilon, or that of the reversed pair, rounded outward."""
+        highest = exact.correctly_rounded(lambda: -(1 - exact.arb(self.rate)).log()) if self.added else math.inf
+        if epsilon > highest or (epsilon == highest and side < 0):
+            return -math.inf
+        if epsilon == highest:  # the double next to the end: no more than before it
+            epsilon = math.nextafter(epsilon, 0.0)
+
+        def ball() -> Any:
+            grown, r = exact.arb(Fraction(epsilon)).exp(), exact.arb(self.rate)
+            factor = 1 - (1 - r) * grown if self.added else r
+            inner = r * grown / factor if self.added else (grown - 1 + r) / r
+            return (factor * self.gaussian.ball(inner.log())).log()
+
+        return _outward(ball, side)
+
+
+def _outward(ball: Callable[[], Any], side: int) -> float:
+    """Return the double next to a logarithm that is at most 0, moved by one unit to a side."""
+    return min(0.0, math.nextafter(exact.correctly_rounded(ball), side * math.inf))
 
 
 @dataclass(frozen=True, eq=False)
