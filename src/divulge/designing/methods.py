@@ -15,7 +15,7 @@ from divulge.designing.pricing.branch_and_bound import BranchAndBound
 from divulge.designing.pricing.counting import Counting
 from divulge.designing.pricing.enumeration import Enumeration
 from divulge.designing.pricing.grid import Cascade, ScaledWeights
-from divulge.designing.pricing.problem import Oracle, Problem
+from divulge.designing.pricing.problem import Oracle, Problem, starts
 from divulge.designing.pricing.subset_sums import listed_sets, singletons
 from divulge.designing.start.circular_arcs import in_a_hurry
 from divulge.designing.start.closed_forms import closed, closed_score
@@ -33,6 +33,8 @@ _FEW = 30
 """With sets of fewer secrets no tail is divisible: which ones they are decides."""
 _SHARE = 0.3
 """The share of the time left that column generation from a relaxed dual may take."""
+_STARTING = 6e-8
+"""Seconds of a slow core that one secret of one start of a family takes in a set of its first columns: measured."""
 CLOSED, LISTED, SEARCHED = "closed-form", "enumeration", "column-generation"
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
@@ -55,7 +57,7 @@ def _counted(problem: Problem, effort: Effort) -> Mixture | None:
 
 def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     apart = _apart(problem)
-    if effort.first is not None and effort.late():
+    if effort.first is not None and effort.left <= _STARTING * starts(apart) * apart.secrets**2:
         return effort.first
     if effort.wanted is not None or effort.late():
         quick = in_a_hurry(apart)
@@ -84,8 +86,8 @@ def _columns(apart: Problem, effort: Effort) -> Mixture:
 
 
 def _rounded(problem: Problem, effort: Effort, found: Mixture | None) -> Mixture:
-    """Return what randomized rounding makes of what was found, unless that is good enough."""
-    if found is not None and found.settled(problem, ENOUGH):
+    """Return what randomized rounding makes of what was found, unless that is good enough or the time is up."""
+    if found is not None and (effort.late() or found.settled(problem, ENOUGH)):
         return found
     return randomly_rounded(problem, effort, found, ENOUGH)
 

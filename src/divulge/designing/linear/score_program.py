@@ -38,6 +38,8 @@ _FINEST = 1e-10
 """The least tolerance that HiGHS takes: from a basis that is nearly optimal it would stop at 1e-7."""
 _LOADED = 2e5
 """Entries of a channel that a solver takes about a second to be given: more a second of the time left is not begun."""
+_PRICED = 3e6
+"""Entries of a channel whose prices take about a second of a slow core."""
 _PAUSE = 0.2
 """Seconds between two words of progress: as often as one can follow."""
 _STEPS = 80
@@ -129,16 +131,16 @@ def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
     same. Few outcomes are used at the end: of many the program has some, and those join whose price asks for it.
     """
     n, m = scoring.scores.shape
-    quiet = silent(scoring)
+    quiet = silent(scoring, effort.left)
     if m > (_FEW if len(scoring.judges) == 1 else _OF_JUDGES) and scoring.priced and quiet is not None:
         found = _by_prices(scoring, quiet, effort)
         if found is not None:
             return found
     if n * m > _LOADED * effort.left:
-        return _at_once(scoring)
+        return _at_once(scoring, effort)
     ran = _ran(scoring, effort, None if quiet is None else (_mean(scoring, quiet.channel), quiet.bound))
     if ran is None:
-        return _at_once(scoring)
+        return _at_once(scoring, effort)
     bound, dual = _sharpest(scoring, ran.dual)
     return Solution(ran.channel, bound, dual)
 
@@ -414,9 +416,9 @@ def _watched(solver: Any, effort: Effort, value: float, bound: float) -> None:
     solver.cbIpmInterrupt += tell
 
 
-def _at_once(scoring: Scoring) -> Solution:
+def _at_once(scoring: Scoring, effort: Effort) -> Solution:
     """Return the best channel that says nothing, as time is up; raise where it would release what is forbidden."""
-    found = silent(scoring)
+    found = silent(scoring, effort.left)
     if found is None:
         raise DivulgeError.of(
             "time_limit", "be long enough to find a channel that keeps what is forbidden", "it", "over before"
@@ -424,16 +426,23 @@ def _at_once(scoring: Scoring) -> Solution:
     return found
 
 
-def silent(scoring: Scoring) -> Solution | None:
-    """Return the channel that always releases the best single outcome; None where each is forbidden for some secret."""
+def silent(scoring: Scoring, left: float = math.inf) -> Solution | None:
+    """Return the channel that always releases the best single outcome; None where each is forbidden for some secret.
+
+    Where the seconds that are left are too few for a look at the prices, the bound is that of the truth.
+    """
     (n, m), guards, judges = scoring.scores.shape, len(scoring.guards), len(scoring.judges)
     if scoring.leads is not None:
         return None
     least = np.where(scoring.allowed.all(axis=0), (scoring.judges @ scoring.finite).min(axis=0), -math.inf)
     if np.isneginf(least).all():
         return None
-    none = np.zeros((guards, m))
-    bound = bound_of(scoring, Dual(np.zeros(n), none, none, 0.0, np.ones(judges) / judges))
+    none, shares = np.zeros((guards, m)), np.ones(judges) / judges
+    if n * m > _PRICED * left:
+        best = shares @ scoring.judges * np.where(scoring.allowed, scoring.finite, -math.inf).max(axis=1)
+        bound = math.fsum(best.tolist()) + 2.0**-44 * math.fsum(np.abs(best).tolist())
+    else:
+        bound = bound_of(scoring, Dual(np.zeros(n), none, none, 0.0, shares))
     return Solution(np.eye(m)[[int(least.argmax())] * n], bound)
 
 

@@ -34,6 +34,8 @@ _ULP = 2.0**-52
 """The distance of doubles at 1: a sum of k terms is off by less than k times this, times the sum of their sizes."""
 _ORDERS = 4
 """Orders of the secrets whose arcs start the search, one as given and three at random. A heuristic."""
+_OF_PAIR = 9
+"""Sets that start the search for each class and each pair of levels: three at three masses."""
 _FAIR = 0.25
 """The share of a bound that the best vertex must gain for closer prices to wait: a new dual changes all of them."""
 
@@ -204,6 +206,11 @@ def uninformative(problem: Problem) -> Vertices:
     """Return the vertex-like column of the channel that says nothing: every lift 1. It is feasible, never optimal."""
     one = np.ones(1)
     return Vertices(np.zeros((1, len(problem.classes.size)), dtype=np.int64), np.array([-1]), one, one, one)
+
+
+def starts(problem: Problem) -> int:
+    """Return about how many sets `simple_start` makes for each class."""
+    return _ORDERS * len(problem.shape.boxes) + _OF_PAIR * len(problem.shape.pairs)
 
 
 def simple_start(problem: Problem) -> Vertices:

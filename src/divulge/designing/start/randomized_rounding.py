@@ -163,6 +163,9 @@ def from_relaxed_dual(
     """Return what column generation makes of the dual and of some sets that a divided problem leads to."""
     rough = replace(effort.some(_SHARE), tolerance=_ROUGH)
     solved = _divided(problem, next(_cores(problem)), rough, found, None)
+    ready = found or effort.first
+    if ready is not None and effort.late():
+        return replace(ready, bound=min(ready.bound, solved.bound))
     return _parted(problem, solved, replace(effort, tolerance=enough / 100), found, _EACH // 4, oracle)
 
 
