@@ -38,6 +38,8 @@ _FINEST = 1e-10
 """The least tolerance that HiGHS takes: from a basis that is nearly optimal it would stop at 1e-7."""
 _LOADED = 2e5
 """Entries of a channel that a solver takes about a second to be given: more a second of the time left is not begun."""
+_GUARDED = 15
+"""Priors that guard a channel, whose numbers for one entry take as long as the entry: measured."""
 _PRICED = 3e6
 """Entries of a channel whose prices take about a second of a slow core."""
 _PAUSE = 0.2
@@ -136,7 +138,7 @@ def solved(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution:
         found = _by_prices(scoring, quiet, effort)
         if found is not None:
             return found
-    if n * m > _LOADED * effort.left:
+    if max(n * m, n * m * len(scoring.guards) / _GUARDED) > _LOADED * effort.left:
         return _at_once(scoring, effort)
     ran = _ran(scoring, effort, None if quiet is None else (_mean(scoring, quiet.channel), quiet.bound))
     if ran is None:

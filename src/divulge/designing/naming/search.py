@@ -26,7 +26,7 @@ from divulge.designing.polytope.utilities import SUBCONVEX, SubConvex
 from divulge.designing.pricing.counting import Counting
 from divulge.designing.pricing.problem import Problem
 from divulge.designing.pricing.subset_sums import singletons
-from divulge.designing.start.circular_arcs import without_search
+from divulge.designing.start.circular_arcs import in_a_hurry, without_search
 from divulge.designing.start.closed_forms import closed
 from divulge.designing.start.diagonal import truncated
 from divulge.designing.supports.correlated import Informed
@@ -41,6 +41,8 @@ _STEPS = 24
 """Linear programs of a climb at most: each is one over all entries, and the first few bring nearly all."""
 _WAYS = (1.0, 0.7, 0.4, 0.2, 0.1, 0.05, 0.02)
 """Shares of the way to a program's channel that are tried, about halved: the best is looked for no closer."""
+_OF_ARCS = 3e-8
+"""Seconds of a slow core that a channel of arcs takes, over the cube of the number of values: measured."""
 _SETTLED = 1e-6
 """A climb ends where it rises by a smaller share: what is found has no proof that it would spoil."""
 
@@ -221,6 +223,8 @@ def unconstrained(task: Named, effort: Effort) -> tuple[np.ndarray, float]:
     elif len(task.prior) <= SOLVED or Counting.fits(classes):
         _, found = mixture_of(problem, effort)
     else:
-        found = closed(problem) or without_search(Problem.of(singletons(classes), utility, task.limits))
+        apart = Problem.of(singletons(classes), utility, task.limits)
+        hurried = effort.left < _OF_ARCS * len(task.prior) ** 3
+        found = closed(problem) or (in_a_hurry if hurried else without_search)(apart)
     weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
     return lifts * weights, min(found.bound, problem.bound)
