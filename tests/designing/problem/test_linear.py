@@ -14,7 +14,7 @@ from support import few
 
 import divulge as dv
 from divulge.designing.linear.certified import unforbidden
-from divulge.designing.linear.score_program import Dual, Scoring, bound_of, solved
+from divulge.designing.linear.score_program import Dual, Scoring, bound_of, silent, solved
 from divulge.designing.linear.scores import SCORES, Score
 from divulge.designing.methods import METHODS
 from divulge.designing.polytope.limits import Limits
@@ -175,6 +175,9 @@ def best_by_definition(scoring: Scoring) -> None:
     assert found.bound == pytest.approx(best, abs=1e-7)
     assert all(np.max(rule.violation()) < 1e-8 for rule in rules)
     assert not found.channel[~scoring.allowed].any()
+    hurried = silent(scoring, left=0.0)  # no time for prices
+    assert hurried is not None
+    assert best - 1e-7 <= hurried.bound <= float(scoring.finite.max(axis=1).max()) + 1e-9
 
 
 def test_the_program_equals_its_definition_under_several_guards_and_judges() -> None:
