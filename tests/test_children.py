@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,13 @@ DIVULGE = [str(Path(sys.executable).with_name("divulge"))]
 RAN = "ran-"
 
 
+@cache
+def modules() -> list[str]:
+    """Return what all modules are called that there are: to list them takes a second."""
+    names = {*sys.stdlib_module_names, *packages_distributions()} - {"divulge"}
+    return sorted(filter(str.isidentifier, names))
+
+
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a file of every format, beside modules that are called like all that there are."""
@@ -47,8 +55,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         sheet = book.add_worksheet()
         for i, row in enumerate([("x", "n"), *zip(frame["x"], frame["n"], strict=True)]):
             sheet.write_row(i, 0, row)
-    names = {*sys.stdlib_module_names, *packages_distributions()} - {"divulge"}
-    for name in filter(str.isidentifier, names):
+    for name in modules():
         text = f"import os\nopen({str(tmp_path / RAN)!r} + {name!r}, 'w').close()\n"
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.chdir(tmp_path)
