@@ -355,3 +355,15 @@ def test_a_law_that_pairs_of_rows_share_is_measured_once_and_no_other_for_it(exa
     for channel in (dv.Channel(rows), random):
         losses = privacy_losses(channel)
         assert searched._each(losses, measure) == [measure(loss) for loss in losses]  # pyright: ignore
+
+
+@pytest.mark.parametrize("kind", [dv.guarantees.MutualInformation, dv.guarantees.MeanPML, dv.guarantees.MeanPMC])
+def test_a_level_of_much_work_is_above_what_is_measured_by_no_more_than_rounding(
+    kind: type[dv.Guarantee], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joint = dv.Joint([0.2, 0.3, 0.5], [[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]])
+    (near,) = kind.of(joint).values().values()
+    monkeypatch.setattr("divulge.guarantees.deciding.levels.WORK", 0)
+    (found,) = kind.of(joint).values().values()
+    assert near <= found <= near * (1 + 1e-12)
+    assert found > 0.01
