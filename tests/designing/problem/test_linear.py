@@ -354,6 +354,38 @@ def test_the_truth_is_told_as_often_by_the_relaxation_as_by_the_program(guarante
     assert closed >= 2
 
 
+@pytest.mark.parametrize(
+    "guarantees", [("ldp=1",), ("pml=0.5",), ("pml=2.5",), ("pmc=0.7",), ("alip=1:0.5",), ("pml=0.5", "ldp=1")]
+)
+def test_what_serves_all_secrets_alike_is_as_good_as_the_program(guarantees: tuple[str, ...]) -> None:
+    random, closed = np.random.default_rng(5), 0
+    for n in (2, 4, 7):
+        prior = dv.Prior(random.dirichlet(np.full(n, 5.0)))
+        program = dv.design(prior, *guarantees, utility="worst-hamming", method="linear-program")
+        found = dv.design(prior, *guarantees, utility="worst-hamming")
+        closed += found.method == "closed-form"
+        assert found.bound >= program.utility * (1 - 1e-12)
+        assert program.bound >= found.utility * (1 - 1e-12)
+        assert found.utility == pytest.approx(program.utility, rel=1e-8)
+        assert kept(found)
+    assert closed >= 1 or guarantees in (("pml=2.5",), ("pmc=0.7",))
+
+
+@pytest.mark.parametrize(("guarantee", "most"), [("pml=0.5", math.exp(0.5) / 300), ("ldp=1", math.e / (math.e + 299))])
+def test_hundreds_of_secrets_are_served_alike_without_a_search(guarantee: str, most: float) -> None:
+    """By definition: no lift is above e^.5, no ratio above e, and nothing serves the last secret better."""
+    p = np.random.default_rng(6).dirichlet(np.ones(300))
+    found = dv.design(dv.Prior(p), guarantee, utility="worst-hamming")
+    channel = found.channel.floats
+    assert found.method == "closed-form"
+    assert np.diag(channel) == pytest.approx(np.full(300, most), rel=1e-9)
+    assert found.bound == pytest.approx(most, rel=1e-12)
+    lifts, ratios = channel / (p @ channel), channel.max(axis=0) / channel.min(axis=0)
+    assert (
+        lifts.max() <= math.exp(0.5) * (1 + 1e-12) if guarantee == "pml=0.5" else ratios.max() <= math.e * (1 + 1e-12)
+    )
+
+
 def test_a_program_that_is_too_large_for_the_time_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """Giving the 2,400 entries of the first outcomes to a solver takes .01 s: what says nothing comes back."""
     p = np.random.default_rng(1).dirichlet(np.ones(300))

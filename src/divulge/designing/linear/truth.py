@@ -48,10 +48,10 @@ def truthful(p: np.ndarray, limits: Limits) -> tuple[np.ndarray, float]:
     reduced = np.append(p, np.zeros(n)) - sparse.vstack(rows).T @ dual
     terms = [*(sides * dual).tolist(), *np.maximum(reduced[:n], 0.0).tolist(), float(reduced[n:].max())]
     bound = math.fsum(terms) + 2.0**-46 * math.fsum(map(abs, terms))
-    return _filled(p, found.x[:n], found.x[n:], limits.low), bound
+    return filled(p, found.x[:n], found.x[n:], limits.low), bound
 
 
-def _filled(p: np.ndarray, diagonal: np.ndarray, q: np.ndarray, low: float) -> np.ndarray:
+def filled(p: np.ndarray, diagonal: np.ndarray, q: np.ndarray, low: float) -> np.ndarray:
     """Return a channel with this diagonal and outcomes distributed as q: low q_y, and what fits in proportion."""
     rows = np.maximum(1 - diagonal - low * (1 - q), 0.0)
     columns = np.maximum(q - p * diagonal - low * (1 - p) * q, 0.0)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from divulge.designing.effort import NO_HURRY, Effort
-from divulge.designing.linear.score_program import Scoring, Solution
-from divulge.designing.linear.truth import truthful
+from divulge.designing.linear.score_program import Dual, Scoring, Solution, bound_of
+from divulge.designing.linear.truth import filled, truthful
 from divulge.designing.master.column_generation import Mixture, uninformed
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.polytope.secant_bounds import ranges
@@ -175,13 +175,41 @@ def truth_told(scoring: Scoring) -> Solution | None:
     return None if lacks or not limits.nearly_kept(channel, p, _TIGHT) else Solution(channel, bound)
 
 
+def truth_told_alike(scoring: Scoring) -> Solution | None:
+    """Return a channel that tells all N secrets with the same probability t, where the least of these cannot be more.
+
+    Under a bound h on the lift sum_y C_yy <= h, so that t <= h / N, which equally likely outcomes reach where the rest
+    can be filled in. Under a bound r on ratios 1 >= C_xx + sum_y C_yy / r over y other than x, so that t <= r / (r + N
+    - 1), by randomized response. Bounds are those of these duals, and the channel is checked.
+    """
+    n, m = scoring.scores.shape
+    plain = n == m > 1 and scoring.priced and bool((scoring.scores == np.eye(n)).all())
+    if not plain or len(scoring.judges) != n or (scoring.judges != np.eye(n)).any() or scoring.limits.trivial:
+        return None
+    p, limits, shares = scoring.reference, scoring.limits, np.ones(n) / n
+    for t, paid in ((limits.high / n, 0.0), (limits.ratio / (limits.ratio + n - 1), 1.0)):
+        if not t < 1:
+            continue
+        if paid:
+            channel = (1 - t) / (n - 1) + (t - (1 - t) / (n - 1)) * np.eye(n)
+        else:
+            channel = filled(p, np.full(n, t), shares, limits.low)
+        lacks = np.abs(channel.sum(axis=1) - 1).max() > _TIGHT or channel.min() < 0
+        if not lacks and limits.nearly_kept(channel, p, _TIGHT * t):
+            none = np.zeros((1, n))
+            bound = bound_of(scoring, Dual(paid * t * shares, none, none, 0.0, shares))
+            if bound - t <= _TIGHT * t:
+                return Solution(channel, bound)
+    return None
+
+
 def truth_bound(scoring: Scoring) -> float:
     """Return an upper bound of the probability of the truth, inf for all other scores."""
     p = _hamming(scoring)
     return math.inf if p is None else truthful(p, scoring.limits)[1]
 
 
-SCORED: tuple[Callable[[Scoring], Solution | None], ...] = (likeliest_response, disclosed, truth_told)
+SCORED: tuple[Callable[[Scoring], Solution | None], ...] = (likeliest_response, disclosed, truth_told, truth_told_alike)
 """Of linear scores: tried in this order; each gives None where it does not apply."""
 
 
