@@ -151,6 +151,24 @@ def test_a_table_with_some_rows_more_is_near_where_rows_are_of_fifteen_kinds() -
         assert not Overlap.of(known(clinic(rng, 3060, laws)), known(one)).same
 
 
+def test_of_few_rows_nearly_all_must_be_in_common() -> None:
+    """Three standard deviations are more rows than there are: a few in common are chance, and nine tenths are not."""
+    for n, common in ((4, 3), (8, 4), (12, 4)):
+        one, other = [1] * n + [0] * (n - common), [0] * (n - common) + [1] * n
+        assert not Overlap.of(_counted(*one), _counted(*other)).same
+        assert Overlap.of(_counted(*one), _counted(*one)).same
+    for seed in range(5):
+        kinds = np.random.default_rng(seed).integers(0, 50, 120)
+        one, corrected, other = (
+            _counted(*np.bincount(kinds[rows], minlength=50).tolist())
+            for rows in (slice(60), slice(6, 66), slice(60, 120))
+        )
+        found = Overlap.of(one, corrected)
+        assert (found.same, found.open) == (True, False)
+        found = Overlap.of(one, other)
+        assert (found.same, found.open) == (False, False)
+
+
 def test_what_rows_cannot_tell_is_said_and_a_copy_counts(tmp_path: Path) -> None:
     book, rng = tmp_path / "ledger.sqlite", np.random.default_rng(1)
     one, other = (pa.table({"sex": np.array(["f", "m"])[rng.integers(0, 2, rows)]}) for rows in (200, 230))
