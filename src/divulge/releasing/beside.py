@@ -136,8 +136,9 @@ def largest(
     people: dict[Any, set[Hashable]] = {}
     width = len(columns)
     for key, count, rows, person in who.alike(source, (*columns, *known)):
-        parts = tuple(null_as if part is None else part for part in key[:width])
-        group = key[width:]
+        parts, group = key[:width], key[width:]
+        if None in parts:
+            parts = tuple(null_as if part is None else part for part in parts)
         held = groups.setdefault(group, {})
         label = parts if width > 1 else parts[0]
         held[label] = held.get(label, 0) + count

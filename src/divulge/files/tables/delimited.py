@@ -317,7 +317,7 @@ def _guessed_delimiter(sample: str, cut: bool, usual: str) -> str:
     """Return the delimiter under which all lines have equally many cells, the most of them; the usual one if none."""
     widths: dict[str, int] = {}
     for delimiter in sorted(DELIMITERS, key=lambda d: d != usual):
-        rows = _sample_rows(sample, delimiter)
+        rows = _sample_rows(sample, delimiter) if delimiter in sample else []  # else each line is one cell
         rows = rows[:-1] if cut and len(rows) > 1 else rows
         if rows and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
             widths[delimiter] = len(rows[0])
