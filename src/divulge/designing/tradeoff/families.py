@@ -299,7 +299,8 @@ class _Task:
     def excess(self, entries: np.ndarray, margin: float) -> float:
         """Return about the log of the largest factor by which a limit with that room is exceeded."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = [float(np.nan_to_num(np.log(a / b), nan=0.0).max()) for a, b in self.sides(entries, margin)]
+            logs = [np.log(a / b) for a, b in self.sides(entries, margin)]
+            found = [float(np.where(np.isnan(log), 0.0, log).max()) for log in logs]
         return min(max([-_STEEPEST, *found]), _STEEPEST)
 
 
