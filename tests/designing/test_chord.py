@@ -1,17 +1,25 @@
 """The chord bound against designs, which find the best channel, and against the two levels that are on it."""
 
+import itertools
 import math
 
 import pytest
+from support import THOROUGH
 
 import divulge as dv
 
+DESIGNED = list(
+    itertools.product(
+        ["pml=0.5", "alip=1:0.7", "ldp=1", "lip=0.2"],
+        ["mutual-information", "total-variation", "chi-squared", "hellinger", "le-cam"],
+    )
+)
 
-@pytest.mark.parametrize("utility", ["mutual-information", "total-variation", "chi-squared", "hellinger", "le-cam"])
-@pytest.mark.parametrize("guarantee", ["pml=0.5", "alip=1:0.7", "ldp=1", "lip=0.2"])
+
+@pytest.mark.parametrize(("guarantee", "utility"), DESIGNED if THOROUGH else DESIGNED[::4])  # each of both
 def test_no_design_is_beyond_the_chord(guarantee: str, utility: str) -> None:
     most = dv.chord_bound(guarantee, utility=utility)
-    for prior in ([0.5, 0.5], [0.2, 0.3, 0.5], [0.1, 0.15, 0.3, 0.45]):
+    for prior in ([0.5, 0.5], [0.1, 0.15, 0.3, 0.45]):
         assert dv.design(prior, guarantee, utility=utility).utility <= most * (1 + 1e-12)
 
 

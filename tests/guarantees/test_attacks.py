@@ -31,7 +31,7 @@ def factor(kind: Any, value: Any) -> float:
 @pytest.mark.parametrize(("kind", "parameter"), ATTACKS)
 def test_the_adversary_attains_the_measured_value(kind: Any, parameter: str, exact: bool) -> None:
     rng = np.random.default_rng(3)
-    for _ in range(few(10)):
+    for _ in range(few(10, least=2)):
         joint = random_joint(rng, int(rng.integers(2, 5)), int(rng.integers(2, 5)), exact=exact)
         tightest = dict.fromkeys(kind.bounded(), 1000000000.0) | {parameter: 1 if parameter == "ratio" else 0}
         verdict = kind(**tightest).holds_for(joint)

@@ -390,6 +390,7 @@ def one_try(kind: str, epsilon: float, p: list[float]) -> float:
 PRIORS = [["1/1000", "999/1000"], ["1/10", "9/10"], ["1/10", "2/10", "7/10"]]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 @pytest.mark.parametrize("given", [dv.PML(5), dv.PML("0.3"), dv.PMC(1), dv.LIP("0.3"), dv.LDP(1), dv.LDP(5)], ids=str)
 def test_averages_use_what_a_known_prior_leaves_each_secret(given: dv.Guarantee, prior: list[str]) -> None:

@@ -28,7 +28,7 @@ def test_the_level_is_the_least_that_keeps_every_delta(xi: float) -> None:
         pairs = [(rows[0], rows[1]), (rows[1], rows[0])]
         sharpest = mp.mpf(0)
         top = max(max(xi, 0), float(np.abs(np.log(np.divide(*rows))).max()))
-        for epsilon in np.linspace(max(xi, 0), top, 900 if THOROUGH else 300).tolist():
+        for epsilon in np.linspace(max(xi, 0), top, 900 if THOROUGH else 150).tolist():
             delta = max(delta_at(p, q, epsilon) for p, q in pairs)
             if delta > 0:
                 sharpest = max(sharpest, (mp.mpf(epsilon) - xi) ** 2 / -mp.log(delta))
@@ -63,7 +63,7 @@ def test_what_follows_bounds_the_pair_that_needs_the_whole_curve(xi: float, rho:
     losses, p = hard(xi, rho)
     given = g.ADPCurve(rho, xi)
     line = given.implies(g.ZCDP, xi=0)
-    for alpha in (1.5, 2.0, 8.0, 40.0):
+    for alpha in (1.5, 2.0, 8.0, 40.0) if THOROUGH else (1.5, 8.0):
         renyi = math.log(float((p * np.exp((alpha - 1) * losses)).sum())) / (alpha - 1)
         assert renyi <= given.implies(g.RDP, alpha=alpha).epsilon
         assert renyi <= line.rho * alpha

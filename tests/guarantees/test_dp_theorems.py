@@ -148,6 +148,7 @@ def knowledge(row: Theorem, mechanism: Any) -> dict[str, Any]:
     return {"n": secrets(mechanism)} if "n" in row.needs else {}
 
 
+@pytest.mark.thin  # every row is above what mechanisms have: test_mutations
 @EACH
 def test_no_mechanism_violates_it(row: Theorem, monkeypatch: Any) -> None:
     rng = np.random.default_rng(5)

@@ -83,11 +83,12 @@ def test_no_test_does_better(counts: Any, before: F, size: int, first: int) -> N
 
 @pytest.mark.parametrize(
     "guarantee",
-    [ADP("1/2", "1/1000"), ADP(0, "1/5"), TV("1/4"), GDP(1), GDP("1/4"), ZCDP("1/10"), ZCDP("1/10", "1/20"),
-     RDP(2, "1/2"), RDP(20, 1), KL("1/10"), dv.LDP(2)],
+    [ADP("1/2", "1/1000"), TV("1/4"), GDP(1), ZCDP("1/10"), RDP(2, "1/2"), KL("1/10"), dv.LDP(2),
+     *(pytest.param(one, marks=pytest.mark.long)
+       for one in (ADP(0, "1/5"), GDP("1/4"), ZCDP("1/10", "1/20"), RDP(20, 1)))],
     ids=str,
 )  # fmt: skip
-@pytest.mark.parametrize("before", [F(1, 100), F(1, 2)])
+@pytest.mark.parametrize("before", [F(1, 100), pytest.param(F(1, 2), marks=pytest.mark.long)])
 def test_the_shares_are_attained(guarantee: Any, before: F) -> None:
     bounds = posterior_bounds(guarantee, before)
     for posterior in (0.04, 0.6, 0.85):
@@ -105,6 +106,7 @@ def test_the_shares_are_attained(guarantee: Any, before: F) -> None:
             assert most < 1e-290 or bounds.usual(hits) == pytest.approx(posterior, rel=max(near / 10, 1e-6))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("before", [F(1, 1000), F(1, 7), F(1, 2)])
 @pytest.mark.parametrize(("epsilon", "delta"), [(F(1, 2), F(1, 10**5)), (F(2), F(1, 10)), (F(0), F(1, 100))])
 def test_approximate_dp_in_closed_form(epsilon: F, delta: F, before: F) -> None:
@@ -127,6 +129,7 @@ def test_approximate_dp_in_closed_form(epsilon: F, delta: F, before: F) -> None:
         assert bounds.advantage == pytest.approx(float(d + (1 - d) * (e - 1) / (e + 1)), abs=1e-11)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("mu", [F(1, 4), F(1), F(3)])
 @pytest.mark.parametrize("before", [F(1, 100), F(1, 2), F(9, 10)])
 def test_gaussian_dp_by_its_profile(mu: F, before: F) -> None:

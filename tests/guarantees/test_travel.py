@@ -24,6 +24,7 @@ def guarantees(kind: type[dv.Guarantee]) -> Any:
     return None
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     "kind", [kind for kind in KINDS.values() if guarantees(kind) is not None], ids=lambda k: k.kind
 )

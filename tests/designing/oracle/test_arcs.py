@@ -21,7 +21,7 @@ from divulge.designing.start.circular_arcs import in_a_hurry, without_search
 @pytest.mark.parametrize("kind", KINDS)
 def test_arcs_average_to_one_inside_the_limits(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)) + 9)
-    for trial, n in enumerate([2, 3, 5, 8, 20, 60, 150] if THOROUGH else [2, 5, 8, 30]):
+    for trial, n in enumerate([2, 3, 5, 8, 20, 60, 150] if THOROUGH else [2, 8, 30]):
         p = random_prior(rng, n)
         guarantees, _ = KINDS[kind](*rng.exponential(0.8, 3) + 0.02)
         limits = limits_of(tuple(guarantees)).floats().tightened(float(p.min()), n)

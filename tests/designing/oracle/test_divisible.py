@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from designing.problems import problem_of
-from support import few, some
+from support import THOROUGH, few, some
 
 import divulge as dv
 from divulge.designing.effort import Effort
@@ -62,7 +62,7 @@ def best_share(problem: Problem, dual: Dual, p: np.ndarray, tail: float) -> floa
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_share_of_a_tail_gains_more_than_is_said(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
-    for trial in range(few(16)):
+    for trial in range(few(16, least=2)):
         p = np.sort(rng.dirichlet(np.full(12, rng.choice([0.3, 1.0]))) + 1e-4)[::-1]
         problem = problem_of(
             p / p.sum(), KINDS[kind](float(rng.uniform(0.3, 5))), ["mutual-information", "hellinger"][trial % 2]
@@ -98,11 +98,11 @@ def test_few_kept_sets_leave_a_bound_that_holds() -> None:
     ("kind", "utility"), some(list(itertools.product(KINDS, ["mutual-information", "chi-squared", "total-variation"])))
 )
 def test_larger_cores_bound_less_and_never_less_than_the_best_mechanism(kind: str, utility: str) -> None:
-    p = np.random.default_rng(7).dirichlet(np.full(9, 0.6))
+    p = np.random.default_rng(7).dirichlet(np.full(9 if THOROUGH else 7, 0.6))
     problem = problem_of(p, KINDS[kind](1.7), utility)
     best = generate(problem, Enumeration(problem), Effort())
     bounds = []
-    for core in (1, 4, 8):
+    for core in (1, 4, 8) if THOROUGH else (1, 3, 6):
         part = divided(problem, core)
         bounds.append(generate(part, SplittableRelaxation(part, Effort()), Effort()).bound)
     assert bounds[-1] >= best.utility(problem) * (1 - 1e-12)

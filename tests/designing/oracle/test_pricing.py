@@ -89,6 +89,7 @@ def test_chords_bound_the_best_mixture_of_all_vertices(kind: str) -> None:
         assert above.max() <= 1e-9
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", KINDS)
 def test_light_secrets_as_one_lose_no_more_than_they_are_worth(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("divulge.designing.master.aggregation.LIGHT", 0.4)
@@ -119,8 +120,8 @@ def test_long_light_tails_leave_small_gaps(ratio: float, guarantee: dv.Guarantee
     assert guarantee.holds_for(found.joint if guarantee.about == "joint" else found.channel)
 
 
-@pytest.mark.parametrize("rare", [1e-160, 1e-250, 1e-299])
-@pytest.mark.parametrize("guarantee", [dv.PMC(1), dv.LIP(1), dv.ALIP(1, 5)])
+@pytest.mark.parametrize("rare", [pytest.param(1e-160, marks=pytest.mark.long), 1e-250, 1e-299])
+@pytest.mark.parametrize("guarantee", [dv.PMC(1), pytest.param(dv.LIP(1), marks=pytest.mark.long), dv.ALIP(1, 5)])
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 def test_squares_beyond_doubles_leave_a_bound_that_holds(rare: float, guarantee: dv.Guarantee) -> None:

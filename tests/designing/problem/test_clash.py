@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.designing.infeasible import ConflictingGuarantees, conflicts
@@ -152,7 +152,7 @@ def test_a_utility_out_of_reach_of_two_numbers_or_over_a_set_names_the_least_lev
 
 
 def test_a_utility_that_is_neither_found_nor_ruled_out_is_told_apart() -> None:
-    p = np.random.default_rng(0).dirichlet(np.full(26, 0.3))
+    p = np.random.default_rng(0).dirichlet(np.full(26 if THOROUGH else 18, 0.3))
     nearly_all = dv.design(p, dv.PML(0.5)).utility * (1 - 1e-6)
     with pytest.raises(dv.DivulgeError, match="the best that was found has"):
         dv.design(p, dv.PML(0.5), time_limit=0.0, at_least=nearly_all)

@@ -57,7 +57,7 @@ def test_several_columns_in_one_command() -> None:
 
 def test_float_priors_measure_within_their_guarantee_too() -> None:
     rng = np.random.default_rng(2)
-    for n in (2, 5, 9, 16, 40) if THOROUGH else (2, 5, 16):
+    for n in (2, 5, 9, 16, 40) if THOROUGH else (2, 9):
         p = rng.dirichlet(np.ones(n))
         for guarantee in (dv.PML(0.5), dv.PMC(0.5), dv.LDP(0.7), dv.ALIP(1, 0.4)):
             found = dv.design(p, guarantee)
@@ -143,7 +143,7 @@ def test_a_time_limit_returns_an_honest_gap() -> None:
 
 @pytest.mark.parametrize(("size", "guarantee"), [
     (18, dv.PML(1.434)), *(pytest.param(24, one, marks=pytest.mark.long) for one in (dv.ALIP(0.8, 1.592), dv.PML(2))),
-    pytest.param(24, dv.LDP(3), marks=pytest.mark.long), (24, dv.PML(0.292)),
+    *(pytest.param(24, one, marks=pytest.mark.long) for one in (dv.LDP(3), dv.PML(0.292))),
 ])  # fmt: skip
 def test_large_epsilon_and_heavy_secrets_leave_small_gaps(size: int, guarantee: dv.Guarantee) -> None:
     for tails in (0.4, 1.0):

@@ -59,7 +59,7 @@ def kept(design: dv.results.Design, metric: dv.Metric) -> None:
 
 def test_it_is_the_optimum_of_the_whole_program() -> None:
     rng = np.random.default_rng(4)
-    for _ in range(few(6, least=2)):
+    for _ in range(few(6, least=1)):
         for metric in drawn(rng):
             prior, epsilon = dv.Prior(rng.dirichlet([1.0] * len(metric)), metric.labels), float(rng.uniform(0.2, 2))
             found = dv.design(prior, dv.MetricPrivacy(epsilon, metric), utility="distance")

@@ -41,7 +41,7 @@ def test_least_epsilon_is_the_inverse_of_design(kind: Any) -> None:
 
 
 def test_least_epsilon_has_a_closed_form_for_two_equal_secrets() -> None:
-    for share in (0.6, 0.9, 0.99) if THOROUGH else (0.6, 0.99):
+    for share in (0.6, 0.9, 0.99) if THOROUGH else (0.9,):
         found = dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="hamming", at_least=share)
         assert found.lower <= math.log(share / (1 - share)) * (1 + 1e-12) <= found.epsilon * (1 + 1e-9)
         fewer = dv.least_epsilon(["1/2", "1/2"], dv.LDP, utility="error", at_most=1 - share)
@@ -123,7 +123,7 @@ def test_merging_keeps_the_lift_where_any_merging_can() -> None:
 
 
 def test_the_frontier_rises_and_stays_above_the_named() -> None:
-    curve = dv.frontier(PRIOR, dv.LDP, [0.2, 1, 2, 4], utility="hamming", named=["randomized response", "geometric"])
+    curve = dv.frontier(PRIOR, dv.LDP, [0.2, 2, 4], utility="hamming", named=["randomized response", "geometric"])
     assert all(a < b + 1e-12 for a, b in itertools.pairwise(curve.utilities))
     for rows in curve.named.values():
         assert all(row.utility <= bound + 1e-12 for row, bound in zip(rows, curve.bounds, strict=True))
@@ -176,7 +176,7 @@ def test_unary_encodings_are_bits_told_one_by_one_and_as_private_as_they_say() -
 
 def test_members_are_tuned_as_by_plain_halving_in_less_work() -> None:
     rng, halved, looks = np.random.default_rng(3), 0, list[float]()
-    for asked in ("pml=0.4", "ldp=2", "pmc=0.1", "alip=1:0.5", "maximal-leakage=0.3", "pml=9"):
+    for asked in ("pml=0.4", "ldp=2", "pmc=0.1", "alip=1:0.5", "maximal-leakage=0.3", "pml=9")[:: 1 if THOROUGH else 2]:
         prior, guarantee = dv.Prior(rng.dirichlet(np.ones(4))), dv.guarantees.parse(asked)
         task = families._Task(prior, (guarantee,), limits_of((guarantee,)), None, Effort())
         for family in FAMILIES.values():

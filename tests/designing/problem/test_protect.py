@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.designing.effort import NO_HURRY
@@ -175,6 +175,7 @@ def test_scores_equal_a_program_over_all_entries() -> None:
         assert keeps(found, joint, {"high": math.exp(0.25)})
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("utility", ["mutual-information", "total-variation", "hamming"])
 @pytest.mark.parametrize("asked", ["pml=0.4", "pmc=0.3", "ldp=0.7", "maximal-leakage=0.2"])
 def test_protecting_the_data_themselves_is_a_design(asked: str, utility: str) -> None:
@@ -231,7 +232,7 @@ def test_branch_and_bound_ends_where_all_extreme_columns_do(asked: str, monkeypa
     rng = np.random.default_rng(len(asked))
     p, given = split(rng.dirichlet(np.ones(15)).reshape(3, 5))
     about = dv.About(rng.dirichlet(np.ones(3), size=5))
-    for utility in ("mutual-information", about):
+    for utility in ("mutual-information", about) if THOROUGH else (about,):
         listed = dv.design(p, asked, utility=utility, protect=given)
         with monkeypatch.context() as patched:
             patched.setattr(mixture, "_LARGEST", 0)
@@ -244,7 +245,7 @@ def test_branch_and_bound_ends_where_all_extreme_columns_do(asked: str, monkeypa
 def test_boxes_hold_every_column_that_exceeds_the_target() -> None:
     """Random columns of the polytope are in the box that a node is narrowed to, or under the target."""
     rng, narrowed = np.random.default_rng(8), 0
-    for trial in range(few(24, least=4)):
+    for trial in range(24 if THOROUGH else 2):
         joint = drawn(rng, 3, 6)
         p, given = split(joint)
         prior = dv.Prior(p)
@@ -339,8 +340,10 @@ def test_columns_that_are_nearly_alike_leave_a_mixture(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("listed", [True, False], ids=["extreme columns", "column generation"])
 @pytest.mark.parametrize(
     ("rare", "asked", "utility"),
-    [(1e-17, "pml=0.3", "mutual-information"), (1e-9, "pmc=0.4", "le-cam"), (1e-12, "ldp=0.5", "hellinger")],
-)
+    [(1e-17, "pml=0.3", "mutual-information"),
+     *(pytest.param(*one, marks=pytest.mark.long)
+       for one in ((1e-9, "pmc=0.4", "le-cam"), (1e-12, "ldp=0.5", "hellinger")))],
+)  # fmt: skip
 def test_values_that_hardly_ever_occur_leave_no_gap(
     rare: float, asked: str, utility: str, listed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
