@@ -149,7 +149,8 @@ def consequences(
     turned = {i for i, (kind, index) in enumerate(named) if kind.dual and set(index) == {kind.dual}}
     keys = [(kind, _index_of(kind, index, unit)) for i, (kind, index) in enumerate(named) if i not in turned]
     known = closure(rows, guarantees, context, keys, 1 - rounding)
-    straight = iter([_answer(rows, known, key, guarantees, context, 1 - rounding) for key in keys])
+    told = _Told(context)
+    straight = iter([_answer(rows, known, key, guarantees, told, 1 - rounding) for key in keys])
     return [
         _turned(rows, guarantees, kind, index, context, unit) if i in turned else next(straight)
         for i, (kind, index) in enumerate(named)
@@ -193,13 +194,13 @@ def _answer(
     known: Mapping[Key, Known],
     key: Key,
     given: tuple[Guarantee, ...],
-    context: Context,
+    told: "_Told",
     share: float,
 ) -> Guarantee | Unknown:
-    found = known.get(key)
+    found, context = known.get(key), told.context
     if found is None or (not any(v.is_finite() for v in found.values) and given and not _rests_on(found)):
         return _nothing(given, context, key[0])
-    return _with_derivation(tightest(theorems, known, key, context, share), context)
+    return told.derived(tightest(theorems, known, key, context, share))
 
 
 def _rests_on(known: Known) -> bool:
@@ -212,16 +213,6 @@ def _index_of(kind: type[Guarantee], index: Mapping[str, Any], unit: Unit) -> In
     probe = kind(**{name: PARAMETERS[name].weakest for name in kind.bounded()}, **index)
     probe = probe.read_in(unit)
     return tuple((name, getattr(probe, name)) for name in kind.index)
-
-
-def _guarantee(known: Known, rationally: Rationally) -> Guarantee:
-    """Return the guarantee with its parameters rounded to the safe side, but for those that are rational numbers."""
-    if known.original is not None:
-        return known.original
-    found = zip(known.values, rationally.values(known), known.kind.bounded(), strict=True)
-    return known.kind(
-        **{name: _rounded(ball, exactly, name) for ball, exactly, name in found}, **_in_range(known.index)
-    )
 
 
 def _in_range(index: Index) -> dict[str, Any]:
@@ -239,28 +230,44 @@ def _rounded(ball: Any, exactly: Any, name: str) -> Any:
     return PARAMETERS[name].clamped(rounded(ball))
 
 
-def _with_derivation(known: Known, context: Context) -> Guarantee:
-    steps: list[Step] = []
-    rationally = Rationally(context)
-    _collect(known, steps, {}, context.assumed, rationally)
-    return replace(_guarantee(known, rationally), derivation=tuple(steps))
+class _Told:
+    """What is known in a context, as guarantees with rounded parameters: each once, whatever follows from it."""
 
+    def __init__(self, context: Context) -> None:
+        self.context, self._assumed = context, context.assumed
+        self._rationally = Rationally(context)
+        self._gives: dict[Known, Guarantee] = {}
 
-def _collect(
-    known: Known, steps: list[Step], seen: dict[int, Guarantee], assumed: Mapping[str, str], rationally: Rationally
-) -> Guarantee:
-    """Append the steps that lead to `known`, premises first, each once; return its guarantee."""
-    if id(known) in seen:
-        return seen[id(known)]
-    premises = known.parents
-    if known.merged is not None and known.merged.theorem is not None and known.merged not in premises:
-        premises = (*premises, known.merged)
-    given = tuple(_collect(parent, steps, seen, assumed, rationally) for parent in premises)
-    gives = _guarantee(known, rationally)
-    if known.theorem is not None:
-        steps.append(Step(known.theorem, given, gives, tuple(assumed[n] for n in known.theorem.needs if n in assumed)))
-    seen[id(known)] = gives
-    return gives
+    def derived(self, known: Known) -> Guarantee:
+        """Return a guarantee with the steps that lead to it."""
+        steps: list[Step] = []
+        return replace(self._collect(known, steps, set()), derivation=tuple(steps))
+
+    def _collect(self, known: Known, steps: list[Step], seen: set[Known]) -> Guarantee:
+        """Append the steps that lead to `known`, premises first, each once; return its guarantee."""
+        gives = self._guarantee(known)
+        if known in seen:
+            return gives
+        premises = known.parents
+        if known.merged is not None and known.merged.theorem is not None and known.merged not in premises:
+            premises = (*premises, known.merged)
+        given = tuple(self._collect(parent, steps, seen) for parent in premises)
+        if known.theorem is not None:
+            needed = tuple(self._assumed[name] for name in known.theorem.needs if name in self._assumed)
+            steps.append(Step(known.theorem, given, gives, needed))
+        seen.add(known)
+        return gives
+
+    def _guarantee(self, known: Known) -> Guarantee:
+        """Return the guarantee with its parameters rounded to the safe side, but for those that are rational."""
+        if known not in self._gives:
+            self._gives[known] = self._rounded(known) if known.original is None else known.original
+        return self._gives[known]
+
+    def _rounded(self, known: Known) -> Guarantee:
+        found = zip(known.values, self._rationally.values(known), known.kind.bounded(), strict=True)
+        values = {name: _rounded(ball, exactly, name) for ball, exactly, name in found}
+        return known.kind(**values, **_in_range(known.index))
 
 
 def _nothing(given: tuple[Guarantee, ...], context: Context, target: type[Guarantee]) -> Unknown:
