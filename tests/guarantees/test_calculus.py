@@ -130,6 +130,16 @@ def test_a_derivation_is_a_chain_that_ends_in_the_answer() -> None:
     assert found.derivation[-1].gives == found
 
 
+def test_a_step_names_what_was_given_of_its_own_kind_where_it_takes_a_number_of_it() -> None:
+    """From pure DP of 0.7 alone follows rho = 0.7 tanh 0.35, and not the 0.1 that was given."""
+    pure, capped = dv.LDP("0.7"), g.CappedCDP(2, "0.1")
+    found = implied([pure, capped], g.CappedCDP)
+    assert found == g.CappedCDP("0.7", "0.1")
+    (step,) = found.derivation
+    assert step.given == (pure, capped)
+    assert pure.implies(g.CappedCDP).rho == pytest.approx(0.7 * math.tanh(0.35), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     "context",
     [

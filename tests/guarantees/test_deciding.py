@@ -366,3 +366,17 @@ def test_a_level_of_much_work_is_above_what_is_measured_by_no_more_than_rounding
     (found,) = kind.of(joint).values().values()
     assert near <= found <= near * (1 + 1e-12)
     assert found > 0.01
+
+
+@pytest.mark.parametrize("off", [9e-15, -9e-15])
+def test_a_mean_over_rows_that_are_left_as_they_are_is_bounded_as_they_stand(off: float) -> None:
+    """Sixteen secrets told by two outcomes each, of rows that sum to nearly 1."""
+    joint = dv.Joint([1 / 16] * 16, np.repeat(np.eye(16), 2, axis=1) * 0.5 * (1 + off))
+    entries = joint.channel.floats
+    assert abs(entries.sum(axis=1) - 1).min() > 8e-15
+    with mp.workdps(DIGITS):
+        told = sum(mp.mpf(c) * mp.log(mp.mpf(c) / (mp.mpf(column.sum()) / 16)) / 16
+                   for column in entries.T for c in column.tolist() if c)  # fmt: skip
+        assert abs(told - mp.log(16)) > 2e-14
+        (level,) = g.MutualInformation(1).levels(joint)
+        assert level.floor() <= told <= level.bound()

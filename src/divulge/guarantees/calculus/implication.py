@@ -249,7 +249,7 @@ class _Told:
         if known in seen:
             return gives
         premises = known.parents
-        if known.merged is not None and known.merged.theorem is not None and known.merged not in premises:
+        if known.merged is not None and known.merged not in premises:
             premises = (*premises, known.merged)
         given = tuple(self._collect(parent, steps, seen) for parent in premises)
         if known.theorem is not None:
