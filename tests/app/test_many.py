@@ -36,6 +36,15 @@ def client() -> Iterator[TestClient]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def refusing(visits: Path) -> Iterator[Visit]:
+    """One visit for all that is refused, which leaves nothing behind."""
+    with running() as found:
+        visit = Visit(found)
+        visit.upload(visits)
+        yield visit
+
+
 def begun(client: TestClient, file: Path, **more: str) -> Visit:
     visit = Visit(client)
     visit.upload(file)
@@ -128,11 +137,9 @@ def test_several_rows_of_a_person_share_the_promise(client: TestClient, visits: 
     {"whose": "some", "person": "url"}, {"whose": "some", "person": "wer", "rows": "x"}, {"whose": "one"},
     {"answers": "typed", "typed": "one"},
 ])  # fmt: skip
-def test_what_cannot_be_is_refused_on_the_page(client: TestClient, visits: Path, wrong: dict[str, str]) -> None:
-    visit = Visit(client)
-    visit.upload(visits)
-    assert visit.post("many", ASKED | wrong).status_code == 400
-    assert visit.get("many/found").status_code == 409
+def test_what_cannot_be_is_refused_on_the_page(refusing: Visit, wrong: dict[str, str]) -> None:
+    assert refusing.post("many", ASKED | wrong).status_code == 400
+    assert refusing.get("many/found").status_code == 409
 
 
 def test_a_table_without_such_a_column_has_no_such_page(client: TestClient, tmp_path: Path) -> None:

@@ -46,6 +46,15 @@ def client() -> Iterator[TestClient]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def refusing(trips: Path) -> Iterator[Visit]:
+    """One visit for all that is refused, which leaves nothing behind."""
+    with running() as found:
+        visit = Visit(found)
+        visit.upload(trips)
+        yield visit
+
+
 def begun(client: TestClient, file: Path, **more: str) -> Visit:
     visit = Visit(client)
     visit.upload(file)
@@ -153,11 +162,9 @@ def test_what_a_point_says_of_quarters_stands_on_the_page(
     {"quarters": "a; 48.85; 2.35; 1\na; 48.86; 2.35; 1"},
     {"far": "0"}, {"whose": ""}, {"whose": "some", "person": "lat"}, {"whose": "some", "person": "who", "rows": "x"},
 ])  # fmt: skip
-def test_what_cannot_be_is_refused_on_the_page(client: TestClient, trips: Path, wrong: dict[str, str]) -> None:
-    visit = Visit(client)
-    visit.upload(trips)
-    assert visit.post("places", ASKED | wrong).status_code == 400
-    assert visit.get("places/found").status_code == 409
+def test_what_cannot_be_is_refused_on_the_page(refusing: Visit, wrong: dict[str, str]) -> None:
+    assert refusing.post("places", ASKED | wrong).status_code == 400
+    assert refusing.get("places/found").status_code == 409
 
 
 def test_what_the_library_refuses_is_told(client: TestClient, trips: Path, tmp_path: Path) -> None:
