@@ -1,13 +1,15 @@
 """Fixtures that several folders of tests share, which cases of a test run in the suite, and what runs together."""
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import readers
+from _pytest.doctest import DoctestModule
 from support import THOROUGH, some
 
 import divulge as dv
@@ -26,11 +28,26 @@ exec "{java}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@"
 """
 
 
-collect_ignore = ["typed.py"]
-"""A script that a type checker reads, with what it must refuse: it is not run."""
-
 SHARED = ("spark", "built", "address", "browser", "kernel", "both", "reports")
 """What takes long to make: Spark, the site, the app, a browser, the Python of notebooks, compiled loops, reports."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the search for garbage what was collected: it stays until the end, and is millions of objects."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for examples of docstrings where there are any: to look through what a module holds is long."""
+    found = yield
+    return [file for file in found if not isinstance(file, DoctestModule) or ">>> " in file_path.read_text("utf-8")]
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups; after it they would mean nothing

@@ -11,12 +11,11 @@ from divulge import kernels
 from divulge.measures.numeric.columns import ends_and_logs, gather
 from divulge.panels import THREADED
 
-pytest.importorskip("numba")
-
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that gives the answers of a call by NumPy and by compiled loops."""
+    pytest.importorskip("numba")
 
     def answers(call: Any) -> tuple[Any, Any]:
         monkeypatch.setattr(kernels, "fastest", lambda loop, entries: None)
@@ -65,6 +64,7 @@ def test_one_pass_is_the_same_compiled(name: str, both: Any) -> None:
     assert same((*ends, logs), (*others, again))
 
 
+@pytest.mark.usefixtures("both")
 def test_a_large_profile_is_compiled_and_a_small_one_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading takes longer than a small profile: a large one loads, or many small ones; what is loaded serves all."""
     for entries in ([kernels.PAYS], [0] * 20_000):

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import qif
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import SURVEY_G, SURVEY_R, few, random_channel
@@ -44,6 +43,8 @@ def both(a: Any, b: Any) -> tuple[bool, bool]:
 
 @pytest.mark.parametrize("post", [False, True])
 def test_agreement_with_qif_on_random_pairs(post: bool) -> None:
+    import qif
+
     rng = np.random.default_rng(77)
     for _ in range(few(40)):
         n, m, k = (int(v) for v in rng.integers(2, 6, size=3))

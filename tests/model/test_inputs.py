@@ -11,7 +11,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-import xarray
 
 import divulge as dv
 from divulge.model.entries import open_share, whole_number
@@ -350,6 +349,8 @@ def test_every_sparse_form_is_a_matrix_of_numbers(kind: str, form: str) -> None:
 
 
 def test_labels_of_a_labelled_array_are_kept() -> None:
+    import xarray
+
     array = xarray.DataArray(
         [[0.5, 0.5], [0.25, 0.75]], coords={"secret": ["a", "b"], "outcome": [10, 20]}, dims=("secret", "outcome")
     )

@@ -11,7 +11,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import scipy.sparse as sp
-import xarray
 
 import divulge as dv
 from divulge.guarantees.catalog import KINDS
@@ -78,6 +77,8 @@ def one_divergence_has_one_size(rng: np.random.Generator) -> None:
 @case("Channel", "Joint")
 def forms_of_one_matrix(rng: np.random.Generator) -> None:
     """Whatever holds the numbers, they are the same channel; labels that a form has are kept."""
+    import xarray
+
     n, m = (int(v) for v in rng.integers(2, 6, 2))
     counts = rng.multinomial(64, np.full(m, 1 / m), size=n)
     rows = counts / 64
