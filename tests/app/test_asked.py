@@ -4,6 +4,7 @@ import html
 import json
 import math
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,16 +25,26 @@ from divulge.releasing.column import Release
 PEOPLE, ROWS = 120, 5
 
 
-@pytest.fixture
-def visits(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(7)
     faith = rng.choice(["a", "b"], PEOPLE, p=[0.8, 0.2])
     table = pa.table({
         "patient": np.repeat(np.arange(PEOPLE), ROWS), "faith": np.repeat(faith, ROWS),
         "town": np.repeat(np.where(faith == "b", "x", rng.choice(["x", "y"], PEOPLE)), ROWS),
     })  # fmt: skip
-    csv.write_csv(table, tmp_path / "visits.csv")
-    return tmp_path / "visits.csv"
+    path = tmp_path_factory.mktemp("visits") / "visits.csv"
+    csv.write_csv(table, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def refusing(visits: Path) -> Iterator[Visit]:
+    """One visit for all that is refused."""
+    with running() as client:
+        visit = Visit(client)
+        visit.upload(visits)
+        yield visit
 
 
 def text(page: str) -> str:
@@ -152,24 +163,20 @@ def test_a_budget_is_kept_by_the_page_and_said_in_its_words(visits: Path, tmp_pa
     {"header": "x"}, {"header": "999"}, {"footer": "x"}, {"footer": "9999"}, {"group:faith": "weekly"},
     {"one_spelling": "nobody"},
 ], ids=str)  # fmt: skip
-def test_a_file_that_cannot_be_read_so_says_it_in_words_of_the_page(form: dict[str, str], visits: Path) -> None:
-    with running() as client:
-        visit = Visit(client)
-        visit.upload(visits)
-        refused = visit.post("reading", {"header": "1"} | form)
-        page = refused.text if refused.status_code == 400 else visit.part("columns")
-        assert 'role="alert"' in page
-        assert "--" not in text(page)
-        assert "How it was read" in visit.part("looked/found")  # where it is mended
+def test_a_file_that_cannot_be_read_so_says_it_in_words_of_the_page(form: dict[str, str], refusing: Visit) -> None:
+    refused = refusing.post("reading", {"header": "1"} | form)
+    page = refused.text if refused.status_code == 400 else refusing.part("columns")
+    assert 'role="alert"' in page
+    assert "--" not in text(page)
+    assert "How it was read" in refusing.part("looked/found")  # where it is mended
+    refusing.post("reading", {"header": "1"})
+    assert f"{PEOPLE * ROWS} rows, 3 columns" in refusing.part("columns")
 
 
 @pytest.mark.parametrize("typed", ["", "a", "\n".join(map(str, range(1001)))], ids=len)
-def test_lists_that_are_none_are_refused(typed: str, visits: Path) -> None:
-    with running() as client:
-        visit = Visit(client)
-        visit.upload(visits)
-        form = {"secret": "faith", "whose": "row", "answers": "typed", "typed": typed}
-        assert visit.post("secret", form).status_code == 400
+def test_lists_that_are_none_are_refused(typed: str, refusing: Visit) -> None:
+    form = {"secret": "faith", "whose": "row", "answers": "typed", "typed": typed}
+    assert refusing.post("secret", form).status_code == 400
 
 
 def test_another_sheet_is_looked_at_anew(tmp_path: Path) -> None:
