@@ -298,6 +298,35 @@ def test_masses_that_no_double_holds_are_no_infinite_losses() -> None:
         assert true.lower <= found.upper < math.inf
 
 
+@pytest.mark.parametrize(("family", "apart"), [("norm", 45), ("norm", 100), ("logistic", 3000)])
+def test_losses_beyond_what_a_double_weighs_are_known_by_logarithms(family: str, apart: int) -> None:
+    """By the definition in 60 digits, of the half line left of x: P(x) - e^epsilon Q(x) is the delta at its loss."""
+    found = compose(DistributionPair(getattr(stats, family)(0), getattr(stats, family)(apart))).epsilon(1e-6)
+    assert found.upper - found.lower < 1e-8
+    with mpmath.workdps(60):
+        cdf, log_pdf = {
+            "norm": (mpmath.ncdf, lambda x: -x * x / 2),
+            "logistic": (lambda x: 1 / (1 + mpmath.exp(-x)), lambda x: -x - 2 * mpmath.log(1 + mpmath.exp(-x))),
+        }[family]
+        for end, falls in ((found.lower, 1), (found.upper, -1)):
+            epsilon, low, high = mpmath.mpf(end), mpmath.mpf(-50), mpmath.mpf(50)
+            for _ in range(200):  # the log ratio falls in x
+                x = (low + high) / 2
+                above = log_pdf(x) - log_pdf(x - apart) > epsilon
+                low, high = (x, high) if above else (low, x)
+            assert falls * (cdf(low) - mpmath.exp(epsilon) * cdf(low - apart) - mpmath.mpf(1e-6)) >= 0
+
+
+def test_a_law_without_logarithms_of_its_tails_has_the_wider_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What scipy takes the logarithm of a double for is none: nothing is known from below, and the upper end holds."""
+    for name in ("_logsf", "_logcdf"):
+        monkeypatch.setattr(type(stats.norm), name, getattr(stats.rv_continuous, name))
+    true = compose(GaussianMechanism(1 / 45)).epsilon(1e-6).upper
+    found = DistributionPair(stats.norm(0), stats.norm(45)).losses()[0].bracket(true)
+    assert found.lower == 0.0
+    assert 1e-6 <= found.upper < 2e-6
+
+
 def test_a_bracket_that_is_wider_than_asked_says_so() -> None:
     """In the unit; a promise, of which nothing is known from below, does not."""
     found = compose(dv.dp.GaussianMechanism(0.1), tolerance=1e-15).epsilon(1e-9, "bits")  # known to some roundings

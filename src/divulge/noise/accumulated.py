@@ -49,6 +49,31 @@ def sf_of(distribution: Any) -> Function:
     return partial(_accumulated, distribution, True) if _name(distribution) in _POINT_BY_POINT else distribution.sf
 
 
+def log_of(distribution: Any, above: bool) -> Function:
+    """Return log P(Z > z) or log P(Z <= z), -inf of what no normal double holds where scipy has no formula for it.
+
+    >>> from scipy import stats
+    >>> log_of(stats.norm(), True)(np.array([0.0, 50.0])).round(6).tolist()
+    [-0.693147, -1254.831361]
+    >>> log_of(stats.skewnorm(0.0), True)(np.array([50.0])).tolist()
+    [-inf]
+    """
+    from scipy import stats
+
+    base, name = type(getattr(distribution, "dist", None)), "logsf" if above else "logcdf"
+    if issubclass(base, stats.rv_continuous) and getattr(base, f"_{name}") is not getattr(
+        stats.rv_continuous, f"_{name}"
+    ):
+        return getattr(distribution, name)
+    return partial(_log_of_normal, (sf_of if above else cdf_of)(distribution))
+
+
+def _log_of_normal(of: Function, z: Any) -> np.ndarray:
+    value = of(z)
+    with np.errstate(divide="ignore"):
+        return np.log(np.where(value < np.finfo(np.float64).tiny, 0.0, value))
+
+
 def ppf_of(distribution: Any) -> Function:
     """Return the quantile function: scipy's where it has a formula, else about the least z with cdf(z) at the level.
 

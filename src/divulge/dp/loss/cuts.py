@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.quadrature import panels
-from divulge.noise.accumulated import cdf_of, isf_of, ppf_of, sf_of
+from divulge.noise.accumulated import cdf_of, isf_of, log_of, ppf_of, sf_of
 from divulge.roots import peaks
 
 _TAILS = 10.0 ** -np.arange(300.0, 2.0, -2.0)
@@ -98,6 +98,16 @@ class Line:
                 near[side], away[side] = np.split(of(np.concatenate([first[side], last[side]])), 2)
             found.append((np.maximum(near - away, 0.0), near))
         return found
+
+    def logs_under_q(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log Q of the intervals, which no double need hold, and how far rounding may have moved each."""
+        far, found, ends = left > self._medians[1], np.empty(len(left)), np.empty(len(left))
+        with np.errstate(all="ignore"):
+            for side, above, first, last in ((far, True, left, right), (~far, False, right, left)):
+                of = log_of(self.second, above)
+                found[side], ends[side] = np.split(of(np.concatenate([first[side], last[side]])), 2)
+            rest = -np.expm1(ends - found)
+            return found + np.log(rest), ROUNDED * (2 + np.abs(found)) / rest
 
     def cells(self) -> Cells:
         """Return the cells on which both densities agree with both distribution functions, cut at extrema too."""

@@ -20,6 +20,9 @@ _LEAST_NORMAL = np.finfo(np.float64).tiny
 _WIDEST = 700.0
 """Losses beyond are not weighted by e^loss: e^709.8 is the largest double."""
 
+_LARGEST_LOG = 709.0
+"""What is weighted by e^epsilon beyond is by logarithms."""
+
 _LARGEST = 1e8
 """Losses beyond count as infinite: nothing that is told of a composition is as large."""
 
@@ -96,6 +99,12 @@ class DensityLoss(PrivacyLoss):
         return found[0], found[1]
 
     def _masses(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lows, highs, ends = self._sets(thresholds)
+        p, q = (_sums(masses, ends) for masses in self._line.masses(lows, highs))
+        return p, q
+
+    def _sets(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return both ends of all intervals where the log ratio exceeds each threshold, and where those of each end."""
         cells = self._cells
         turns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for t in thresholds.tolist():
@@ -115,10 +124,7 @@ class DensityLoss(PrivacyLoss):
             lows += edges[::2]
             highs += edges[1::2]
             counts.append(len(edges) // 2)
-        p, q = self._line.masses(np.array(lows), np.array(highs))
-        ends = np.cumsum([0, *counts])
-        p, q = (np.array([math.fsum(m[a:b].tolist()) for a, b in pairwise(ends.tolist())]) for m in (p, q))
-        return p, q
+        return np.array(lows), np.array(highs), np.cumsum([0, *counts])
 
     def _crossings(self, low: np.ndarray, high: np.ndarray, above: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Return where the log ratio passes t in each interval, by false position (Illinois) and every third halving.
@@ -220,12 +226,24 @@ class DensityLoss(PrivacyLoss):
 
     def bounds(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return both ends of `bracket` at many epsilons."""
-        p, q = self._both(epsilon)
+        t = epsilon.ravel()
+        lows, highs, ends = self._sets(t)
+        p, q = (_sums(masses, ends) for masses in self._line.masses(lows, highs))
         with np.errstate(over="ignore", invalid="ignore"):
-            grown = np.where(q > 0, np.exp(epsilon) * q, 0.0)
-            most = np.where(q < _LEAST_NORMAL, np.exp(epsilon) * (q + SMALLEST), grown)  # of Q that no double holds
+            grown = np.where(q > 0, np.exp(t) * q, 0.0)
+            most = np.where(q < _LEAST_NORMAL, np.exp(t) * (q + SMALLEST), grown)  # of Q that no double holds
+            if (far := t > _LARGEST_LOG).any():
+                logs, doubt = self._line.logs_under_q(lows, highs)
+                each = np.exp(np.repeat(t, np.diff(ends)) + logs)
+                less, more = (_sums(each * np.exp(sign * doubt), ends) for sign in (-1, 1))
+                known = far & (less <= p)  # the log ratio is more than t where it is not: what is not so, is not known
+                grown, most = np.where(known, less, grown), np.where(known & (less > 0), more, most)
         value, slack = p - grown, 1e-13 * (p + grown)
-        return np.maximum(0.0, p - most - slack), np.minimum(1.0, np.maximum(0.0, value) + slack + self.unknown)
+        least, largest = (
+            np.maximum(0.0, p - most - slack),
+            np.minimum(1.0, np.maximum(0.0, value) + slack + self.unknown),
+        )
+        return least.reshape(epsilon.shape), largest.reshape(epsilon.shape)
 
     @cached_property
     def enclosing(self) -> tuple[PrivacyLoss, PrivacyLoss]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -382,3 +400,8 @@ def _split(
     under_q /= max(1.0, float(under_q.sum()))
     rest = max(0.0, 1.0 - float(under_q.sum()))
     return AtomicLoss(values, mass, under_q, infinite, rest, pair)
+
+
+def _sums(masses: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the sum of the masses between two ends each."""
+    return np.array([math.fsum(masses[a:b].tolist()) for a, b in pairwise(ends.tolist())])
