@@ -149,8 +149,8 @@ def consequences(
     turned = {i for i, (kind, index) in enumerate(named) if kind.dual and set(index) == {kind.dual}}
     keys = [(kind, _index_of(kind, index, unit)) for i, (kind, index) in enumerate(named) if i not in turned]
     known = closure(rows, guarantees, context, keys, 1 - rounding)
-    told = _Told(context)
-    straight = iter([_answer(rows, known, key, guarantees, told, 1 - rounding) for key in keys])
+    chained = _Derivations(context)
+    straight = iter([_answer(rows, known, key, guarantees, chained, 1 - rounding) for key in keys])
     return [
         _turned(rows, guarantees, kind, index, context, unit) if i in turned else next(straight)
         for i, (kind, index) in enumerate(named)
@@ -194,13 +194,13 @@ def _answer(
     known: Mapping[Key, Known],
     key: Key,
     given: tuple[Guarantee, ...],
-    told: "_Told",
+    chained: "_Derivations",
     share: float,
 ) -> Guarantee | Unknown:
-    found, context = known.get(key), told.context
+    found, context = known.get(key), chained.context
     if found is None or (not any(v.is_finite() for v in found.values) and given and not _rests_on(found)):
         return _nothing(given, context, key[0])
-    return told.derived(tightest(theorems, known, key, context, share))
+    return chained.derived(tightest(theorems, known, key, context, share))
 
 
 def _rests_on(known: Known) -> bool:
@@ -230,7 +230,7 @@ def _rounded(ball: Any, exactly: Any, name: str) -> Any:
     return PARAMETERS[name].clamped(rounded(ball))
 
 
-class _Told:
+class _Derivations:
     """What is known in a context, as guarantees with rounded parameters: each once, whatever follows from it."""
 
     def __init__(self, context: Context) -> None:
