@@ -544,6 +544,7 @@ def test_an_inverse_is_the_least_that_reaches_its_target_and_takes_few_steps() -
         assert len(steps) < 25
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     ("given", "kind", "index"),
     [

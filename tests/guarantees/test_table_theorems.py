@@ -25,6 +25,7 @@ def index_of(kind: type[dv.Guarantee], rng: np.random.Generator) -> dict[str, An
     return {name: int(rng.integers(1, 4)) for name in kind.index}
 
 
+@pytest.mark.thin  # every row is above what mechanisms have: test_mutations
 @ROWS
 def test_no_random_mechanism_violates_it(row: Theorem) -> None:
     rng = np.random.default_rng(7)

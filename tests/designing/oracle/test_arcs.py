@@ -18,6 +18,7 @@ from divulge.designing.rounding import Checker
 from divulge.designing.start.circular_arcs import in_a_hurry, without_search
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", KINDS)
 def test_arcs_average_to_one_inside_the_limits(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)) + 9)

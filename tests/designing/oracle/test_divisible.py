@@ -59,6 +59,7 @@ def best_share(problem: Problem, dual: Dual, p: np.ndarray, tail: float) -> floa
     return best
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_share_of_a_tail_gains_more_than_is_said(kind: str) -> None:
     rng = np.random.default_rng(len(kind))

@@ -91,6 +91,7 @@ def test_without_a_guarantee_the_secret_is_told_and_under_nothing_nothing() -> N
     assert dv.design([0.5, 0.5], dv.PML(0.3), utility=dv.About([[1], [1]])).bound < 1e-12
 
 
+@pytest.mark.long  # levels are found alike for all utilities: test_least_epsilon_is_the_inverse_of_design
 def test_a_level_that_reaches_a_utility_about_another_variable_is_found() -> None:
     prior, about = [0.6, 0.4], dv.About([[0.9, 0.1], [0.3, 0.7]])
     found = dv.least_epsilon(prior, dv.LDP, utility=about, at_least=0.05)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from support import few
+from support import THOROUGH, few
 
 import divulge as dv
 from divulge.designing.distances import best
@@ -82,7 +82,8 @@ def test_the_values_of_the_grid() -> None:
 def test_spanners_bracket_the_optimum() -> None:
     """The program over few pairs at epsilon, and at epsilon over their dilation, of king's and knight's moves."""
     grid, prior = dv.Metric.grid(5, 5), town(5)
-    for reach, low, high, dilation in ((1, 1.0572218, 1.0909337, 1.0823922), (2, 1.0698274, 1.0823612, 1.0274863)):
+    known = ((1, 1.0572218, 1.0909337, 1.0823922), (2, 1.0698274, 1.0823612, 1.0274863))
+    for reach, low, high, dilation in known if THOROUGH else known[:1]:
         edges = spanner(grid, reach)
         assert 1.02 < edges.dilation <= dilation  # which that of the whole lattice is
         for epsilon, value in ((1.0, low), (1 / edges.dilation, high)):

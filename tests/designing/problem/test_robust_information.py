@@ -125,6 +125,7 @@ def test_two_secrets_on_a_grid() -> None:
     assert found.utility - 3e-3 < max(values) <= found.bound
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("guarantee", GUARANTEES)
 def test_a_set_of_one_prior_gives_its_design(guarantee: str) -> None:
     for prior in (["1/2", "3/10", "1/5"], ["1/4"] * 4, [0.7, 0.1, 0.1, 0.1])[:: 1 if THOROUGH else 2]:
