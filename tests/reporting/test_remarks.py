@@ -1,6 +1,7 @@
 """Remarks that the library makes, as it makes them: on German pages none is English, none lost a number or name."""
 
 import ast
+import dataclasses
 import re
 import warnings
 from collections.abc import Callable
@@ -112,6 +113,25 @@ def test_remarks_of_the_library_are_german_on_german_pages(tmp_path: Path, made:
             *re.findall(r"'([^']+)'", said),
         }
     assert remark(Voice(), found[0]) == found[0]
+
+
+def test_what_an_estimate_warns_of_is_german() -> None:
+    """A preview simulates a release, whose estimate may warn: of an empty set, about once in twenty."""
+    coin = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])
+    odd = dv.estimate_frequencies({"ill": ["yes"] * 1000}, coin, column="ill")
+    doubted = dataclasses.replace(
+        odd, condition=1e6, interval="normal",
+        doubts=("the receipt was written for 7 rows, and the table has 1,000",
+                "the table is not the one the receipt was written for, to the byte: its digest is another"),
+    )  # fmt: skip
+    biased = dataclasses.replace(odd, method="em")
+    assert odd.empty
+    found = {*odd.warnings, *doubted.warnings, *biased.warnings}
+    assert len(found) == 7
+    for text in found:
+        said = remark(GERMAN, text)
+        assert not ENGLISH.search(said), (text, said)
+        assert said != text
 
 
 def told_by(module: Any) -> list[str]:
