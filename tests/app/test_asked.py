@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
-from app.visits import Visit, running
+from app.visits import Visit, running, visiting
 
 import divulge as dv
 from divulge.app import work
@@ -41,9 +41,7 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def refusing(visits: Path) -> Iterator[Visit]:
     """One visit for all that is refused."""
-    with running() as client:
-        visit = Visit(client)
-        visit.upload(visits)
+    with visiting(visits) as visit:
         yield visit
 
 

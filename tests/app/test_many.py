@@ -14,7 +14,7 @@ import divulge as dv
 from divulge.app.steps import many
 
 from .test_languages import german
-from .visits import Visit, running
+from .visits import Visit, running, visiting
 
 ASKED = {"column": "url", "odds": "20", "answers": "any", "typed": "", "other": "other", "whose": "row", "person": "",
          "rows": "6"}  # fmt: skip
@@ -39,9 +39,7 @@ def client() -> Iterator[TestClient]:
 @pytest.fixture(scope="module")
 def refusing(visits: Path) -> Iterator[Visit]:
     """One visit for all that is refused, which leaves nothing behind."""
-    with running() as found:
-        visit = Visit(found)
-        visit.upload(visits)
+    with visiting(visits) as visit:
         yield visit
 
 

@@ -20,7 +20,7 @@ from divulge.app.steps import places
 from divulge.model.metrics.geography import Box
 from divulge.releasing.records.ran.quarters import beliefs, read_quarters
 
-from .visits import Visit, running
+from .visits import Visit, running, visiting
 
 ASKED = {
     "lat": "lat", "lon": "lng", "far": "1", "odds": "3", "grid": "500m", "whose": "row", "south": "48.7", "west": "2.1",
@@ -49,9 +49,7 @@ def client() -> Iterator[TestClient]:
 @pytest.fixture(scope="module")
 def refusing(trips: Path) -> Iterator[Visit]:
     """One visit for all that is refused, which leaves nothing behind."""
-    with running() as found:
-        visit = Visit(found)
-        visit.upload(trips)
+    with visiting(trips) as visit:
         yield visit
 
 

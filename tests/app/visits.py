@@ -86,3 +86,12 @@ def serving(**options: Any) -> Iterator[str]:
         yield f"http://{host}/"
         server.should_exit = True
         thread.join(30)
+
+
+@contextmanager
+def visiting(path: Path) -> Iterator[Visit]:
+    """A visit with a file, for tests that leave nothing behind."""
+    with running() as client:
+        visit = Visit(client)
+        visit.upload(path)
+        yield visit

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from releasing.mounts import mounted
 from support import THOROUGH
 from typer.testing import CliRunner
 
@@ -631,18 +632,6 @@ def test_columns_in_names_of_folders_are_the_same_on_either_engine(spark: Any, t
     assert [pq.read_table(tmp_path / "out").schema.field(name).type for name in names[1:]] == [
         pa.int64(), pa.string(), pa.string()
     ]  # fmt: skip
-
-
-def mounted(spark: Any, folder: Path) -> None:
-    """Let a folder of this machine be lake://bucket/top, by way of a file system of Hadoop with another scheme."""
-    settings = spark._jsc.hadoopConfiguration()
-    for name, value in {
-        "fs.lake.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
-        "fs.lake.impl.disable.cache": "true",
-        "fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-        "fs.viewfs.mounttable.bucket.link./top": folder.as_uri(),
-    }.items():
-        settings.set(name, value)
 
 
 COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"])

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from releasing.mounts import mounted
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -356,18 +357,6 @@ def test_what_a_killed_release_left_is_taken_away_or_told(
     assert tables(spark) == {"out", "kept", "taken", *(f"{HIDDEN}{name}_new" for name in "bcd")}
     assert (spark.table("kept").count(), spark.table("taken").count()) == (5, 3)
     assert held.property(TableName(("taken",)), catalog._REPLACED) is None
-
-
-def mounted(spark: Any, folder: Path) -> None:
-    """Let a folder of this machine be lake://bucket/top, by way of a file system of Hadoop with another scheme."""
-    settings = spark._jsc.hadoopConfiguration()
-    for name, value in {
-        "fs.lake.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
-        "fs.lake.impl.disable.cache": "true",
-        "fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-        "fs.viewfs.mounttable.bucket.link./top": folder.as_uri(),
-    }.items():
-        settings.set(name, value)
 
 
 class Killed(BaseException):
