@@ -4,6 +4,7 @@ Python looks for modules in the working folder first when it is started with `-c
 sent may lie there beside a `json.py`. No child looks there.
 """
 
+import atexit
 import contextlib
 import errno
 import hashlib
@@ -149,16 +150,42 @@ def private_folder(purpose: str, parent: Path | None = None) -> Generator[Path]:
     """
     within = parent or Path(tempfile.gettempdir())
     remove_abandoned(within)
-    path, lock = locked(lambda: within / f"{PREFIX}{purpose}-{secrets.token_hex(4)}", 0o700)
+    with held_folder(lambda: within / f"{PREFIX}{purpose}-{secrets.token_hex(4)}", clear, 0o700) as path:
+        yield path
+
+
+@contextlib.contextmanager
+def held_folder(name: Callable[[], Path], end: Callable[[Path], object], mode: int = 0o777) -> Generator[Path]:
+    """Give a new folder that is locked until `end` has taken it away, whatever interrupts: the making of it, the work
+    or the taking away, which then happens when Python ends.
+    """
+    path, lock = None, None
     try:
+        with stopping.held():
+            path, lock = _locked(name, mode)
+            _TO_END[path] = (os.getpid(), end)
         yield path
     finally:
-        clear(path)
+        if path is not None:
+            end(path)
+            _TO_END.pop(path, None)
         if lock is not None:
             os.close(lock)
 
 
-def locked(name: Callable[[], Path], mode: int = 0o777) -> tuple[Path, int | None]:
+_TO_END: dict[Path, tuple[int, Callable[[Path], object]]] = {}
+"""Folders of processes, this one and what it is a copy of, and what takes them away."""
+
+
+@atexit.register
+def end_folders() -> None:
+    """Take away what an interrupt left between two steps of Python's own."""
+    for path, (process, end) in [*_TO_END.items()]:
+        if process == os.getpid():
+            end(path)
+
+
+def _locked(name: Callable[[], Path], mode: int) -> tuple[Path, int | None]:
     """Return a new folder, and the descriptor that holds its lock; None where there are no locks.
 
     Who waits for this process knows of it before it is there.

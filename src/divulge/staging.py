@@ -52,13 +52,8 @@ NOTHING = Then()
 @contextlib.contextmanager
 def under_way(final: Path) -> Generator[Path]:
     """Give the path of a file or folder that is to become `final`; what is still there at the end is removed."""
-    folder, lock = children.locked(lambda: final.with_name(f".divulge-{secrets.token_hex(8)}.partial"))
-    try:
+    with children.held_folder(lambda: final.with_name(f".divulge-{secrets.token_hex(8)}.partial"), settle) as folder:
         yield folder / f"new{final.suffix}"
-    finally:
-        settle(folder)
-        if lock is not None:
-            os.close(lock)
 
 
 def recover(parent: Path, happened: Happened = lambda text: None) -> list[str]:

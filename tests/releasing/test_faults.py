@@ -1,11 +1,13 @@
 """Whatever goes wrong: nothing under the final name, the source as it was, the ledger consistent."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import pytest
 from support import THOROUGH, some
 
 import divulge as dv
+from divulge import children
 from divulge.releasing.output import sinks
 
 BIT = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"], ["a", "b"])
@@ -97,6 +100,63 @@ def test_interrupts_clean_up(tmp_path: Path) -> None:
     process.communicate()
     assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite.key", "source.parquet"]
     assert dv.Ledger(book).entries() == []
+
+
+def _interrupted(line: int, work: Callable[[], object], watched: tuple[str, ...]) -> int:
+    """Do the work with an interrupt at a line of what is watched; return how many lines there were until then."""
+    lines = 0
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal lines
+        if not frame.f_code.co_filename.startswith(watched):
+            return None
+        if event == "line":
+            lines += 1
+            if lines == line:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.settrace(trace)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            work()
+    finally:
+        sys.settrace(None)
+        signal.signal(signal.SIGINT, before)
+    return lines
+
+
+def test_an_interrupt_at_any_line_leaves_all_or_nothing(tmp_path: Path) -> None:
+    """Also between the making of a folder and the step that takes it away, and while it is taken away."""
+    home, first = Path(dv.__file__).parent, tmp_path / "first"
+    watched = tuple(str(home / name) for name in ("children.py", "staging.py"))
+    first.mkdir()
+    (first / "source.csv").write_text("x\na\nb\n")
+    _ = dv.Ledger(first / "ledger.sqlite").key
+    before = sorted(os.listdir(first))
+
+    def released(line: int) -> int:
+        folder = shutil.copytree(first, tmp_path / str(line))
+        book, sink = folder / "ledger.sqlite", folder / "out.csv"
+        ended = _interrupted(
+            line,
+            lambda: dv.release(folder / "source.csv", sink, column="x", mechanism=BIT, ledger=book, budget="ldp=1.5"),
+            watched,
+        )
+        children.end_folders()
+        names = sorted(os.listdir(folder))
+        is_whole = sink.exists() and (folder / "out.receipt.json").exists()
+        assert len(dv.Ledger(book).entries()) == is_whole, (line, names)
+        assert is_whole or names == before, (line, names)
+        assert not any(".partial" in name for name in names), (line, names)
+        return ended
+
+    lines = released(0)
+    assert lines > 300
+    for line in range(1, lines) if THOROUGH else range(lines // 3, lines, lines // 12):
+        released(line)
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

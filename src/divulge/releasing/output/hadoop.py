@@ -193,10 +193,10 @@ class Remote(Places):
     @contextmanager
     def room(self) -> Generator[None]:
         """Make the folder in which everything is written, and say there whose it is; it is gone at the end."""
-        with writing(self.beside_what.name):
-            self.files.system.mkdirs(self.files.path(self.under))
-            self.files.write(self.under / _OWNER, children.mark().encode())
         try:
+            with writing(self.beside_what.name):
+                self.files.system.mkdirs(self.files.path(self.under))
+                self.files.write(self.under / _OWNER, children.mark().encode())
             yield
         finally:
             self._clear()

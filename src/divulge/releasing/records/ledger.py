@@ -243,11 +243,13 @@ class Ledger:
         self.require_writable()
         id = token_hex(16)
         entering = Entering(database, None if table is None else self.key, source, receipt, budget, table, people)
-        entry = Open(lambda rows: self._mark(id, rows), entering.enter(id), self._charge)
+        entry = None
         try:
+            entry = Open(lambda rows: self._mark(id, rows), entering.enter(id), self._charge)
             yield entry
-        except BaseException:
-            if not entry.done:
+        except BaseException as error:
+            is_there = not isinstance(error, Exception) if entry is None else not entry.done
+            if is_there:  # an interrupt may come when it is just recorded
                 with suppress(DivulgeError):  # an entry that cannot be taken back counts as spent
                     database.write(lambda connection: take_back(connection, database, id))
             raise
