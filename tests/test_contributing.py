@@ -319,9 +319,9 @@ def test_every_section_is_walked() -> None:
     assert set(SECTIONS) == set(WALKS)
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md", "CHANGELOG.md", "src/divulge/README.md"])
 def test_what_a_newcomer_reads_is_read_in_five_minutes(page: str) -> None:
-    assert len((ROOT / page).read_text().split()) <= 1200
+    assert sum(word not in ("|", "|---|---|", "|---|---|---|") for word in (ROOT / page).read_text().split()) <= 1200
 
 
 def copied(folder: Path) -> Path:
