@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 import warnings
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -157,6 +158,23 @@ class Messages(Output):
             return len(data)
 
 
+@cache
+def _command(name: str) -> Any:
+    """Import one command, and read its options from its signature once."""
+    from divulge.cli import reading
+
+    folder = "doing" if name in DOES else "auditing" if name.startswith("audit") else "asking"
+    module = import_module(f"divulge.cli.{folder}.{name.replace('-', '_')}")
+    if hasattr(module, "app"):
+        return reading.telling(typer.main.get_command(module.app))
+    options = (reading.READING if name in READS else {}) | (reading.WRITING if name in WRITES else {})
+    command = reading.with_options(module.command, options)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    examples = "".join(f"\n\n\b\n{text}" for text in EXAMPLES[name])
+    alone.command(name=name, cls=Grouped, help=f"{inspect.getdoc(module.command)}{examples}")(command)
+    return typer.main.get_command(alone)
+
+
 class LazyGroup(TyperGroup):
     """A typer group whose commands are imported when they are called, so that `--version` and `--help` start fast."""
 
@@ -166,20 +184,7 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import one command."""
-        if cmd_name not in COMMANDS:
-            return None
-        from divulge.cli import reading
-
-        folder = "doing" if cmd_name in DOES else "auditing" if cmd_name.startswith("audit") else "asking"
-        module = import_module(f"divulge.cli.{folder}.{cmd_name.replace('-', '_')}")
-        if hasattr(module, "app"):
-            return reading.telling(typer.main.get_command(module.app))
-        options = (reading.READING if cmd_name in READS else {}) | (reading.WRITING if cmd_name in WRITES else {})
-        command = reading.with_options(module.command, options)
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        examples = "".join(f"\n\n\b\n{text}" for text in EXAMPLES[cmd_name])
-        alone.command(name=cmd_name, cls=Grouped, help=f"{inspect.getdoc(module.command)}{examples}")(command)
-        return typer.main.get_command(alone)
+        return _command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command; `help NAME` is `NAME --help`; of one that there is not, say which is meant."""
