@@ -1,5 +1,6 @@
 """The ledger: sound sums, budgets kept before a row is drawn, and two writers that cannot both spend."""
 
+import copy
 import math
 import os
 import sqlite3
@@ -167,8 +168,9 @@ def test_a_broken_ledger_stops_the_release(tmp_path: Path) -> None:
 
 def _failing(ledger: dv.Ledger, turns: set[int], said: str = "could not serialize access") -> None:
     """Let the commits of these turns fail, as those of a server do when two writers meet or it is stopped."""
-    count, dialect = iter(range(1000)), ledger._database.engine.dialect
-    commit = type(dialect)(dbapi=sqlite3).do_commit
+    count, engine = iter(range(1000)), ledger._database.engine
+    engine.dialect = copy.copy(engine.dialect)  # which other ledgers share
+    commit = type(engine.dialect)(dbapi=sqlite3).do_commit
 
     def fail(connection: sqlite3.Connection) -> None:
         if next(count) in turns:
@@ -176,7 +178,7 @@ def _failing(ledger: dv.Ledger, turns: set[int], said: str = "could not serializ
             raise sqlite3.OperationalError(said)
         commit(connection)
 
-    dialect.do_commit = fail
+    engine.dialect.do_commit = fail
 
 
 KEPT = ["sqlite:///{}", "sqlite+pysqlite:///{}", "sqlite:///file:{}?uri=true", "sqlite:///file:{}?mode=rwc&uri=true"]

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_bytes
@@ -23,7 +24,8 @@ WHERE = "be a path or an SQLAlchemy URL with its driver installed"
 _ATTEMPTS = 20
 """So often a transaction is tried where writers meet each other instead of waiting in line."""
 
-RELEASES = "divulge_releases"
+RELEASES, TABLES, ABOUT = "divulge_releases", "divulge_tables", "divulge_about"
+BUDGETS, PERSONS, ACCOUNTS = "divulge_budgets", "divulge_persons", "divulge_accounts"
 
 
 class Database:
@@ -51,88 +53,21 @@ class Database:
         shown = url
         if self.file is not None:
             url = _url_of(sql, url, self.file, self.writable)
-        options = {} if sqlite else {"isolation_level": "SERIALIZABLE"}
         try:
             # Each transaction closes its connection, but for a database that lives in one.
             pool = sql.NullPool if self.lasts else sql.pool.SingletonThreadPool
-            self.engine = sql.create_engine(url, **options, poolclass=pool)
+            self.engine = _on_file(sql, url, pool) if sqlite else _on_server(sql, url, pool)
         except Exception:
             raise DivulgeError.of("ledger", WHERE, "it", "not") from None
         if self.file is not None:
             _private_file(self.file, self.writable)
         self.url = shown
         self.attempts = 1 if sqlite else _ATTEMPTS
-        if sqlite:
-            _begin_at_once(sql, self.engine)
-        self._define(sql)
+        self.releases, self.tables, self.about, self.budgets, self.persons, self.accounts = _tables().values()
         self._held = self.read(lambda connection: set(sql.inspect(connection).get_table_names()))
-        if self.writable and not {table.name for table in self.metadata.sorted_tables} <= self._held:
-            self.write(lambda connection: self.metadata.create_all(connection))
-            self._held = {table.name for table in self.metadata.sorted_tables}
-
-    def _define(self, sql: Any) -> None:
-        long = sql.Text().with_variant(sql.Text(2**32 - 1), "mysql", "mariadb")
-        key = sql.String(32)
-        self.metadata = sql.MetaData()
-        self.releases = sql.Table(
-            RELEASES, self.metadata,
-            sql.Column("id", key, primary_key=True),
-            sql.Column("source", sql.Text, nullable=False),
-            sql.Column("state", sql.String(16), nullable=False),
-            sql.Column("created", sql.String(32), nullable=False),
-            sql.Column("output", sql.Text),
-            sql.Column("rows", sql.BigInteger, nullable=False),
-            sql.Column("mechanisms", long, nullable=False),
-        )  # fmt: skip
-        # What earlier versions did not know stands in tables of its own, so that they can write beside this one.
-        self.tables = sql.Table(
-            "divulge_tables", self.metadata,
-            sql.Column("id", key, primary_key=True),
-            sql.Column("people", key, nullable=False, index=True),
-            sql.Column("name", sql.Text, nullable=False),
-            sql.Column("created", sql.String(32), nullable=False),
-            sql.Column("whole", sql.String(64), nullable=False, index=True),
-            sql.Column("apart", sql.Boolean, nullable=False),
-            sql.Column("fingerprint", sql.LargeBinary(2**24 - 1), nullable=False),
-        )  # fmt: skip
-        self.about = sql.Table(
-            "divulge_about", self.metadata,
-            sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-            sql.Column("release", key, nullable=False, unique=True),
-            sql.Column("source_table", key, nullable=False, index=True),
-            sql.Column("mechanisms", sql.String(64), nullable=False),
-            sql.Column("untouched", long, nullable=False),
-            sql.Column("because", long, nullable=False),
-            sqlite_autoincrement=True,  # a number is never that of two releases, nor of one that was taken back
-        )  # fmt: skip
-        self.budgets = sql.Table(
-            "divulge_budgets", self.metadata,
-            sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-            sql.Column("people", sql.Text, nullable=False),
-            sql.Column("columns", long, nullable=False),
-            sql.Column("kind", sql.String(16), nullable=False),
-            sql.Column("budget", sql.Text, nullable=False),
-            sql.Column("created", sql.String(32), nullable=False),
-            sql.Column("release", key, nullable=False),
-            sql.Column("until", sql.String(32)),
-        )  # fmt: skip
-
-        # How many rows, or people of another column, one person has at most: the keeper's alone.
-        self.persons = sql.Table(
-            "divulge_persons", self.metadata,
-            sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-            sql.Column("source_table", sql.Text, nullable=False),
-            sql.Column("person", sql.Text, nullable=False),
-            sql.Column("other", sql.Text, nullable=False),
-            sql.Column("most", sql.BigInteger, nullable=False),
-        )  # fmt: skip
-
-        # What each person has spent of an account, sealed.
-        self.accounts = sql.Table(
-            "divulge_accounts", self.metadata,
-            sql.Column("book", sql.String(32), primary_key=True),
-            sql.Column("content", sql.LargeBinary(2**32 - 1), nullable=False),
-        )  # fmt: skip
+        if self.writable and not _tables().keys() <= self._held:
+            self.write(_complete)
+            self._held = set(_tables())
 
     def holds(self, table: Any) -> bool:
         """Say whether the database has a table; one of an earlier version that may not be written lacks some."""
@@ -186,6 +121,98 @@ class Database:
             said = str(getattr(error, "orig", error)).lower()
             cause = next((f": {cause}" for fragment, cause in _CAUSES.items() if fragment in said), "")
             raise DivulgeError(f"the ledger cannot be opened, read or written{cause}. {otherwise}") from error
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    """Return the tables of ledgers by their names, the same for all: a statement about them is compiled once.
+
+    >>> _tables()[BUDGETS].c.keys()
+    ['number', 'people', 'columns', 'kind', 'budget', 'created', 'release', 'until']
+    """
+    sql = require("sqlalchemy", "release")
+    long = sql.Text().with_variant(sql.Text(2**32 - 1), "mysql", "mariadb")
+    key = sql.String(32)
+    metadata = sql.MetaData()
+    releases = sql.Table(
+        RELEASES, metadata,
+        sql.Column("id", key, primary_key=True),
+        sql.Column("source", sql.Text, nullable=False),
+        sql.Column("state", sql.String(16), nullable=False),
+        sql.Column("created", sql.String(32), nullable=False),
+        sql.Column("output", sql.Text),
+        sql.Column("rows", sql.BigInteger, nullable=False),
+        sql.Column("mechanisms", long, nullable=False),
+    )  # fmt: skip
+    # What earlier versions did not know stands in tables of its own, so that they can write beside this one.
+    known = sql.Table(
+        TABLES, metadata,
+        sql.Column("id", key, primary_key=True),
+        sql.Column("people", key, nullable=False, index=True),
+        sql.Column("name", sql.Text, nullable=False),
+        sql.Column("created", sql.String(32), nullable=False),
+        sql.Column("whole", sql.String(64), nullable=False, index=True),
+        sql.Column("apart", sql.Boolean, nullable=False),
+        sql.Column("fingerprint", sql.LargeBinary(2**24 - 1), nullable=False),
+    )  # fmt: skip
+    about = sql.Table(
+        ABOUT, metadata,
+        sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+        sql.Column("release", key, nullable=False, unique=True),
+        sql.Column("source_table", key, nullable=False, index=True),
+        sql.Column("mechanisms", sql.String(64), nullable=False),
+        sql.Column("untouched", long, nullable=False),
+        sql.Column("because", long, nullable=False),
+        sqlite_autoincrement=True,  # a number is never that of two releases, nor of one that was taken back
+    )  # fmt: skip
+    budgets = sql.Table(
+        BUDGETS, metadata,
+        sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+        sql.Column("people", sql.Text, nullable=False),
+        sql.Column("columns", long, nullable=False),
+        sql.Column("kind", sql.String(16), nullable=False),
+        sql.Column("budget", sql.Text, nullable=False),
+        sql.Column("created", sql.String(32), nullable=False),
+        sql.Column("release", key, nullable=False),
+        sql.Column("until", sql.String(32)),
+    )  # fmt: skip
+    # How many rows, or people of another column, one person has at most: the keeper's alone.
+    persons = sql.Table(
+        PERSONS, metadata,
+        sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+        sql.Column("source_table", sql.Text, nullable=False),
+        sql.Column("person", sql.Text, nullable=False),
+        sql.Column("other", sql.Text, nullable=False),
+        sql.Column("most", sql.BigInteger, nullable=False),
+    )  # fmt: skip
+    # What each person has spent of an account, sealed.
+    accounts = sql.Table(
+        ACCOUNTS, metadata,
+        sql.Column("book", sql.String(32), primary_key=True),
+        sql.Column("content", sql.LargeBinary(2**32 - 1), nullable=False),
+    )  # fmt: skip
+    return {table.name: table for table in (releases, known, about, budgets, persons, accounts)}
+
+
+def _complete(connection: Any) -> None:
+    """Make the tables that a database lacks, in the transaction that a connection is in."""
+    held = set(require("sqlalchemy", "release").inspect(connection).get_table_names())
+    for name, statements in _made(connection.dialect).items():
+        if name not in held:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+
+@lru_cache(maxsize=8)
+def _made(dialect: Any) -> dict[str, list[str]]:
+    """Return the statements that make each table, and its indexes, as a database understands them."""
+    made = require("sqlalchemy.schema", "release")
+
+    def of(table: Any) -> list[str]:
+        indexes = sorted(table.indexes, key=lambda index: index.name)
+        return [str(one.compile(dialect=dialect)) for one in (made.CreateTable(table), *map(made.CreateIndex, indexes))]
+
+    return {name: of(table) for name, table in _tables().items()}
 
 
 KEY = ".key"
@@ -339,16 +366,39 @@ def _is_foreign(path: Path) -> bool:
     return bool(names) and RELEASES not in names
 
 
-def _begin_at_once(sql: Any, engine: Any) -> None:
-    """Make every SQLite transaction that writes take the lock at its start, and wait for another writer's."""
+def _on_server(sql: Any, url: Any, pool: Any) -> Any:
+    """Return the engine of a server, whose transactions are as if one came after the other."""
+    return sql.create_engine(url, isolation_level="SERIALIZABLE", poolclass=pool)
 
-    def connect(connection: Any, _: Any) -> None:
+
+def _on_file(sql: Any, url: Any, pool: Any) -> Any:
+    """Return the engine of an SQLite file, with the dialect and the compiled statements of all such files.
+
+    Every transaction that writes takes the lock at its start, and waits for another writer's.
+    """
+    dialect, statements = _sqlite(url.drivername)
+    words, options = dialect.create_connect_args(url)
+
+    def connect() -> Any:
+        connection = dialect.connect(*words, **options)
         connection.isolation_level = None
         connection.execute("PRAGMA busy_timeout = 30000")
+        return connection
 
     def begin(connection: Any) -> None:
         reading = connection.get_execution_options().get("reading", False)
         connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
-    sql.event.listen(engine, "connect", connect)
+    engine = sql.Engine(pool(connect, dialect=dialect), dialect, url)
+    engine.update_execution_options(compiled_cache=statements)
     sql.event.listen(engine, "begin", begin)
+    return engine
+
+
+@cache
+def _sqlite(driver: str) -> tuple[Any, dict[Any, Any]]:
+    """Return the dialect of SQLite by a driver, and the statements that were compiled for it: they are few."""
+    sql = require("sqlalchemy", "release")
+    engine = sql.create_engine(f"{driver}://", poolclass=sql.NullPool)
+    with engine.connect():  # which asks the library what it knows
+        return engine.dialect, {}
