@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytest_plugins = ["sharing"]
+
 OTHERS = {
     "the working folder": (".hypothesis", ".pytest_cache", "__pycache__", ".ruff_cache", ".coverage*"),
     "TMPDIR": ("divulge-run-server-*", "playwright*", "org.chromium.*", ".org.chromium.*"),

@@ -105,10 +105,3 @@ def test_a_change_of_code_turns_one_place_of_a_function() -> None:
     asked = {"e + 4 if not not e else min(e, 5)", "e - 4 if not e else min(e, 5)", "e + 4 if e else min(e, 5)"}
     asked |= {"e + 5 if not e else min(e, 5)", "e + 4 if not e else max(e, 5)", "e + 4 if not e else min(e, 6)"}
     assert set(mutants) == asked
-
-
-def test_what_shares_a_costly_fixture_runs_in_one_process(request: pytest.FixtureRequest) -> None:
-    """Without the group's name behind each test, the site and Spark would be made once in every process, unnoticed."""
-    if hasattr(request.config, "workerinput"):
-        shared = [item for item in request.session.items if item.get_closest_marker("xdist_group")]
-        assert all("@" in item.nodeid for item in shared)
