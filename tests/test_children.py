@@ -252,7 +252,7 @@ def test_what_duckdb_spills_goes_into_a_private_folder(temporary: Path, monkeypa
         connection.execute("SET memory_limit = '20MB'; SET threads = 1")
         connection.execute("CREATE TEMP TABLE t AS SELECT range AS n, md5(range::varchar) AS s FROM range(600000)")
         assert list(Path(where).iterdir())
-    assert list(temporary.iterdir()) == []
+    assert list(temporary.iterdir()) == tables._LEFT == []
     assert [path.name for path in temporary.parent.iterdir()] == ["temporary"]
 
 
@@ -266,6 +266,28 @@ def test_where_nothing_is_private_nothing_is_spilled(monkeypatch: pytest.MonkeyP
     too_much = "CREATE TEMP TABLE t AS SELECT range AS n, md5(range::varchar) AS s FROM range(600000)"
     with pytest.raises(MemoryError), tables.counting("t") as connection:
         connection.execute(f"SET memory_limit = '20MB'; SET threads = 1; {too_much}")
+
+
+def test_a_database_is_left_for_the_next_count_empty_and_only_where_all_went_well(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kept(statement: str = "CREATE TEMP TABLE t AS SELECT 1") -> list[Any]:
+        with tables.counting("t") as connection:
+            assert not tables._LEFT
+            connection.execute(statement)
+        return [*tables._LEFT]
+
+    tables._LEFT.clear()
+    (left,) = kept()
+    assert kept() == [left]
+    with pytest.raises(dv.InputFileError):
+        kept("SELECT * FROM t")
+    assert tables._LEFT == []
+    assert kept() != []
+    assert copies.run(lambda: sys.exit(len(tables._LEFT))).returncode == 0
+    monkeypatch.setattr(children, "addresses", lambda: 1 << 40)
+    assert kept() == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_signal_during_steps_that_belong_together_waits_for_them() -> None:

@@ -1,9 +1,10 @@
 """Tables that answer SQL: DuckDB here and Spark get columns by place, with the same text in SQL as in Python."""
 
+import atexit
 import os
 import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -168,10 +169,9 @@ def counting(name: str, refused: Sequence[DivulgeError] = (), *, alone: bool = F
             folder = str(stack.enter_context(children.private_folder("count")))
         except OSError:
             folder = ""  # no place that is private: nothing is spilled
-        settings = _SETTINGS | {"temp_directory": folder, **_few(), **({"threads": 1} if alone else {})}
+        settings = {"temp_directory": folder, **_few(), **({"threads": 1} if alone else {})}
         try:
-            connection = stack.enter_context(duckdb.connect(config=settings))
-            yield connection
+            yield stack.enter_context(stack.enter_context(_database(settings)).cursor())
         except duckdb.OutOfMemoryException:
             raise MemoryError from None
         except duckdb.Error as error:
@@ -182,6 +182,38 @@ def counting(name: str, refused: Sequence[DivulgeError] = (), *, alone: bool = F
                 f"{printable(name)}: cannot be read to its end ({type(error).__name__}). Hint: it may be "
                 "damaged or cut short, or a column may be of a type that cannot be counted."
             ) from None
+
+
+@contextmanager
+def _database(settings: dict[str, Any]) -> Generator[Any]:
+    """Give a database with some settings: the one that an earlier count left, or a new one, which is left in turn.
+
+    To open one takes ten times as long as to count a small table. None is left that has spilled rows, that something
+    went wrong in, or that was made for little memory.
+    """
+    duckdb = require("duckdb", "statistics")
+    try:
+        database = _LEFT.pop()
+        for name, value in settings.items():
+            database.execute("SET {} = '{}'".format(name, str(value).replace("'", "''")))
+    except (IndexError, duckdb.Error):
+        database = duckdb.connect(config=_SETTINGS | settings)
+    with ExitStack() as stack:
+        stack.callback(database.close)
+        yield database
+        with suppress(duckdb.Error):  # rows were spilled: it has no other place for them
+            database.execute("SET temp_directory = ''")
+            if not _LEFT and "memory_limit" not in settings:
+                stack.pop_all()
+                _LEFT.append(database)
+
+
+_LEFT: list[Any] = []
+"""The database that an earlier count of this process left."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_LEFT.clear)  # a copy of this process would wait for threads that it does not have
+atexit.register(_LEFT.clear)
 
 
 def _few() -> dict[str, Any]:
