@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import readers
 from _pytest.doctest import DoctestModule
+from hypothesis import HealthCheck, settings
 from support import THOROUGH, some
 
 import divulge as dv
@@ -27,6 +28,11 @@ done
 exec "{java}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@"
 """
 
+
+settings.register_profile(
+    "suite", derandomize=not THOROUGH, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # draws as `fresh_seed` of support.py, and goes by no clock
+settings.load_profile("suite")
 
 SHARED = ("spark", "built", "address", "browser", "kernel", "both", "reports")
 """What takes long to make: Spark, the site, the app, a browser, the Python of notebooks, compiled loops, reports."""

@@ -18,13 +18,16 @@ import divulge as dv
 T = TypeVar("T")
 
 
-def fresh_seed() -> int:
-    """Return the seed of this run: that of DIVULGE_SEED where set, else a new one; a test says it when it fails."""
-    return int(os.environ.get("DIVULGE_SEED") or secrets.randbelow(10**9))
-
-
 THOROUGH = bool(os.environ.get("DIVULGE_THOROUGH"))
 """Whether all drawn and listed cases are gone through, as `make search` does, or a part of them."""
+
+_SEED = 20261122
+"""Of the suite, which nobody passes or fails by luck: what it draws is the same each time."""
+
+
+def fresh_seed() -> int:
+    """Return the seed of this run: DIVULGE_SEED, else a new one in `make search`; a test says it when it fails."""
+    return int(os.environ.get("DIVULGE_SEED") or (secrets.randbelow(10**9) if THOROUGH else _SEED))
 
 
 def few(cases: int, least: int = 3) -> int:

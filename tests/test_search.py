@@ -1,9 +1,8 @@
-"""A slice of the long search, with a new seed each time; every public number is among its cases."""
+"""A slice of the long search, in `make search` with new seeds; every public number is among its cases."""
 
 import ast
 import copy
 import inspect
-import os
 import random
 from typing import Any
 
@@ -15,12 +14,6 @@ from search.registry import run
 from support import THOROUGH, fresh_seed, public
 
 import divulge as dv
-
-
-def seed() -> int:
-    """Return the seed of this run, the same for all workers of one run."""
-    session = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    return int(session[:8], 16) if session and "DIVULGE_SEED" not in os.environ else fresh_seed()
 
 
 def test_every_public_number_is_searched() -> None:
@@ -60,12 +53,12 @@ SLOW = (
     "laws_of_methods_and_options", "memberships", "standins", "suprema_over_priors", "time_that_was_asked_for",
     "trade_off_of_noise", "what_is_on_record",
 )  # fmt: skip
-"""Cases of a third of a second and more, of which a slice has three, others each time."""
+"""Cases of a third of a second and more, of which a slice has three."""
 
 
 def of_this_run() -> list[str]:
     """Return all cases, but of the slow ones three by the seed; `make search` runs each again and again."""
-    left = random.Random(seed()).sample(SLOW, 0 if THOROUGH else len(SLOW) - 3)
+    left = random.Random(fresh_seed()).sample(SLOW, 0 if THOROUGH else len(SLOW) - 3)
     return sorted(set(CASES) - set(left))
 
 
@@ -75,7 +68,7 @@ def test_every_slow_case_is_one() -> None:
 
 @pytest.mark.parametrize("title", of_this_run())
 def test_a_random_subject_agrees_with_the_oracle(title: str) -> None:
-    chosen = seed()
+    chosen = fresh_seed()
     try:
         run(title, chosen)
     except Exception as error:

@@ -303,7 +303,7 @@ def test_what_is_next_to_nothing_is_not_nothing(level: str) -> None:
     made = (dv.LDP, dv.PML, dv.PMC, dv.ZCDP, dv.guarantees.TV, dv.guarantees.KL, dv.guarantees.MIDP, dv.guarantees.GDP)
     promises: list[dv.Guarantee] = [make(level) for make in made]
     promises += [dv.ADP(level, 0), dv.ADP(0, level), dv.guarantees.PDP(level, 0), dv.RDP(2, level)]
-    seed = fresh_seed()  # others each time
+    seed = fresh_seed()
     chosen = np.random.default_rng(seed).permutation(len(promises))[: len(promises) if THOROUGH else 1]
     for promise in (promises[i] for i in chosen):
         for found in consequences(promise, kinds, Context.of(p_min="1/10", n=3)):
