@@ -30,6 +30,18 @@ def fresh_seed() -> int:
     return int(os.environ.get("DIVULGE_SEED") or (secrets.randbelow(10**9) if THOROUGH else _SEED))
 
 
+NEVER = 1e-12
+"""How often a check of draws from the system's randomness, which has no seed, may fail where all is right."""
+
+
+def plausible(hits: int, times: int, share: float) -> bool:
+    """Whether so many hits are no less, and no more, than a share of all tries gives, but for a chance of `NEVER`."""
+    from scipy import stats
+
+    law = stats.binom(times, share)
+    return bool(min(law.cdf(hits), law.sf(hits - 1)) > NEVER / 2)
+
+
 def few(cases: int, least: int = 3) -> int:
     """Return how many of so many drawn cases the suite goes through: a sixth, at least 3; all in `make search`."""
     return cases if THOROUGH else max(min(cases, least), -(-cases // 6))

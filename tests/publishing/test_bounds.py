@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import few
+from scipy import stats
+from support import NEVER, few
 
 import divulge as dv
 from divulge.errors import DivulgeError
+from divulge.publishing.counting import bounds
 from divulge.publishing.counting.bounds import EDGES, drawn_bounds, ends_of, histogram
 from divulge.publishing.describing import described
 from divulge.publishing.noising.composed import adp_epsilon
@@ -79,8 +81,7 @@ def test_an_empty_bin_seldom_passes_and_full_ones_do() -> None:
     truth = np.zeros(len(EDGES), dtype=np.int64)
     truth[[EDGES.index(50), EDGES.index(100)]] = 3 * width, 5 * width
     found = [ends_of(noisy(truth, law), width) for _ in range(rng)]
-    share = np.mean([one == (20, 100) for one in found])
-    assert share >= 0.99 - 4 * math.sqrt(0.01 / rng)
+    assert sum(one != (20, 100) for one in found) <= stats.binom.isf(NEVER, rng, 0.01)
     assert half_width(law, each(0.9, len(EDGES))) < width  # a lower count would let more pass
     nothing = ends_of(np.zeros(len(EDGES)), width)
     assert nothing[0] < nothing[1]
@@ -146,9 +147,11 @@ def test_what_is_promised_before_bounds_are_drawn_depends_on_no_row() -> None:
         assert not any(note.name == "note_cut" for note in here.notes)  # nobody knows them yet
 
 
-def test_bounds_hold_nearly_all_numbers_and_are_told(tmp_path: Path) -> None:
+def test_bounds_hold_nearly_all_numbers_and_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "_SURELY", 1 - NEVER)  # an empty bin, far off, seldom passes
     table = people(20_000)
-    found = dv.publish(table, ASKED, tmp_path / "o.csv", guarantee="dp=2", values=VALUES, per_row=True)
+    how: dict[str, Any] = {"guarantee": "dp=8", "values": VALUES, "per_row": True, "level": 1 - NEVER}
+    found = dv.publish(table, ASKED, tmp_path / "o.csv", **how)
     pay = np.array([one for one in table["pay"].to_pylist() if one is not None])
     ((low, high),) = {tuple(one["bounds"]) for one in found.queries if one["column"] == "pay" and "bounds" in one}
     assert ((pay < low) | (pay > high)).mean() < 0.02
@@ -216,7 +219,7 @@ def test_a_missing_number_counts_as_what_was_said(tmp_path: Path) -> None:
     numbers = [one["value"] for one in found.statistics()]
     assert numbers[0] == pytest.approx(filled.mean(), abs=1e-3)
     assert numbers[1] == pytest.approx(filled.sum(), abs=1)
-    assert numbers[2:4] == pytest.approx([filled[sexes == s].var() for s in "fm"], rel=1e-5)
+    assert numbers[2:4] == pytest.approx([filled[sexes == s].var() for s in "fm"], rel=1e-4)
     assert numbers[4] == pytest.approx(np.quantile(np.round(filled, -2), 0.5, method="inverted_cdf"), abs=100)
     missing = table["pay"].null_count
     assert f"for the keeper alone: {missing} rows without a number in column 'pay': counts as 1000." in said

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import some
+from support import NEVER, some
 
 import divulge as dv
 from divulge.publishing.describing import described
@@ -133,7 +133,7 @@ def test_a_group_with_nobody_says_no_information(name: str) -> None:
     asked = [dv.Mean("age", (0, 90), by="sex"), dv.Variance("age", (0, 90), by="sex"),
              dv.Quantiles("age", (0, 90), by="sex"), dv.Proportion("age", "30", by="sex")]  # fmt: skip
     how: dict[str, Any] = {"guarantee": "dp=8", "values": {"sex": ["f", "m"]}, "per_row": True}
-    found = dv.publish(pa.table(rows), asked, level=1 - 1e-9, **how)  # one miss would be a number in an empty group
+    found = dv.publish(pa.table(rows), asked, level=1 - NEVER, **how)  # one miss would be a number in an empty group
     for row in found.statistics():
         assert (row["value"] is None) == (row["by"]["sex"] != "f"), row
         assert (row.get("note") == "no information") == (row["value"] is None)
@@ -143,14 +143,14 @@ def test_a_group_with_nobody_says_no_information(name: str) -> None:
 def test_an_empty_table_of_people_who_come_and_go_is_published() -> None:
     nobody = pa.table({"sex": pa.array([], pa.string()), "age": pa.array([], pa.int64())})
     asked = [dv.Count("sex"), dv.Mean("age", (0, 90)), dv.Quantiles("age", (0, 90))]
-    found = dv.publish(nobody, asked, guarantee="dp=1", values=VALUES, neighbors="added")
+    found = dv.publish(nobody, asked, guarantee="dp=1", values=VALUES, neighbors="added", level=1 - NEVER)
     assert found.table.num_rows == 5 + 1 + 3
     assert all(row["value"] is None for row in found.statistics() if row["statistic"] != "count")
 
 
 def test_a_count_that_covers_all_rows_says_no_information() -> None:
     found = dv.publish(
-        pa.table({"sex": ["f", "m", "f"]}), dv.Count("sex"), guarantee="dp=0.1", values=VALUES, level=1 - 1e-12
+        pa.table({"sex": ["f", "m", "f"]}), dv.Count("sex"), guarantee="dp=0.1", values=VALUES, level=1 - NEVER
     )
     assert found.table["note"].to_pylist() == ["no information"] * 5
     assert found.table["value"].null_count == 5

@@ -6,6 +6,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from scipy import stats
+from support import NEVER
 
 import divulge as dv
 from divulge.publishing.counting.groups import Categories
@@ -15,6 +16,9 @@ from divulge.publishing.noising.leakage import largest_loss
 from divulge.publishing.noising.noise import chosen, ranks_off
 from divulge.publishing.queries import Unit, plan_of
 from divulge.releasing.drawing.chance import Chance
+
+TIMES = 12_000
+"""So many draws that noise of 1.5 is told from noise of 2 but once in 1e15 times."""
 
 
 def law(found: np.ndarray, noise: Noise) -> np.ndarray:
@@ -50,9 +54,9 @@ def test_the_law_is_the_one_that_is_drawn(family: str) -> None:
     p = law(found, noise)
     assert p.sum() == pytest.approx(1)
     chance = Chance()
-    drawn = np.bincount([chosen(found, noise, chance) for _ in range(8000)], minlength=4)
-    assert stats.chisquare(drawn, 8000 * p).pvalue > 1e-7
-    assert stats.chisquare(drawn, 8000 * law(found, FAMILIES[family](1.5))).pvalue < 1e-7
+    drawn = np.bincount([chosen(found, noise, chance) for _ in range(TIMES)], minlength=4)
+    assert stats.chisquare(drawn, TIMES * p).pvalue > NEVER
+    assert stats.chisquare(drawn, TIMES * law(found, FAMILIES[family](1.5))).pvalue < NEVER
 
 
 @pytest.mark.parametrize("neighbors", ["replaced", "added"])

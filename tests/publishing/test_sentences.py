@@ -78,9 +78,9 @@ def test_what_is_said_of_moved_counts_is_true_of_the_noise() -> None:
 def test_values_near_the_true_quantile_are_chosen_more_often(family: Any) -> None:
     scores, noise = np.array([3, 0, 1, 8]), FAMILIES[family](2.0)
     chance = Chance()
-    times = np.bincount([chosen(scores, noise, chance) for _ in range(few(4000))], minlength=4)
+    times = np.bincount([chosen(scores, noise, chance) for _ in range(few(8000))], minlength=4)
     by_score = times[np.argsort(scores)]
-    assert (np.diff(by_score) < 0).all(), by_score
+    assert (np.diff(by_score) < 0).all(), by_score  # fails once in 1e16, by the law of Gumbel noise
 
 
 def said(found: Any, language: str = "en") -> list[str]:
