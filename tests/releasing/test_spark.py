@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from releasing.mounts import mounted
-from support import THOROUGH
+from support import NEVER, THOROUGH, plausible
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -352,8 +352,8 @@ def test_a_failed_task_publishes_every_row_once(spark: Any, tmp_path: Path) -> N
     released = pq.read_table(tmp_path / "out")
     assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(rows), 1)
     assert receipt.rows == rows
-    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64())))
-    assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / rows) ** 0.5
+    kept = (np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64()))).sum()
+    assert plausible(int(kept), rows, 0.75)
 
 
 def test_workers_that_are_killed_in_either_stage_publish_every_row_once(spark: Any, tmp_path: Path) -> None:
@@ -385,8 +385,8 @@ def test_workers_that_are_killed_in_either_stage_publish_every_row_once(spark: A
     released = pq.read_table(tmp_path / "out")
     assert Counter(released["id"].to_pylist()) == dict.fromkeys(range(rows), 1)
     assert receipt.rows == rows
-    kept = np.mean(np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64())))
-    assert abs(kept - 0.75) < 6 * (0.75 * 0.25 / rows) ** 0.5
+    kept = (np.array(released["id"]) % 2 == np.array(released["x_perturbed"].cast(pa.int64()))).sum()
+    assert plausible(int(kept), rows, 0.75)
 
 
 @pytest.mark.skipif(not THOROUGH, reason="starts a cluster of three Java processes")
@@ -504,7 +504,7 @@ def test_a_ledger_knows_a_frame_by_the_digests_of_its_files(spark: Any, folder: 
 
 
 def test_places_are_moved_by_the_workers(spark: Any, tmp_path: Path) -> None:
-    """So many stay near as the noise says: counts beyond 6 standard errors fail."""
+    """So many stay near as the noise says."""
     rows = 4000
     places = pa.table({"lat": [48.85] * rows, "lon": [2.35] * rows})
     pq.write_table(places, tmp_path / "t.parquet")
@@ -520,8 +520,7 @@ def test_places_are_moved_by_the_workers(spark: Any, tmp_path: Path) -> None:
     far = np.hypot(x, y)
     weights = np.exp(-0.5 * far) / np.exp(-0.5 * far).sum()
     for radius in (1.0, 3.0, 6.0, 10.0):
-        chance = weights[far <= radius].sum()
-        assert (away <= radius).sum() == pytest.approx(rows * chance, abs=6 * (rows * chance * (1 - chance)) ** 0.5)
+        assert plausible(int((away <= radius).sum()), rows, weights[far <= radius].sum())
 
 
 def test_reports_of_protocols_go_out_and_are_estimated_by_one_argument(spark: Any, tmp_path: Path) -> None:
@@ -545,13 +544,13 @@ def test_reports_of_protocols_go_out_and_are_estimated_by_one_argument(spark: An
         assert done.rows == 8000
         columns = tuple(asked["column"]) if number > 1 else None
         by_spark, here = (
-            dv.estimate_frequencies(out, done, column=columns, values=values, engine=engine, confidence=1 - 1e-9)
+            dv.estimate_frequencies(out, done, column=columns, values=values, engine=engine, confidence=1 - NEVER)
             for engine in ("spark", "local")
         )
         assert by_spark.frequency.tolist() == here.frequency.tolist()
         truth = 0.6 if number < 2 else 0.25
         assert here.lower[0] < truth < here.upper[0]
-        assert here.lower[0] > truth / 2
+        assert here.lower[0] > 0
 
 
 def test_a_digest_by_the_workers_is_that_of_this_machine(spark: Any, tmp_path: Path) -> None:
