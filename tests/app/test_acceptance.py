@@ -11,6 +11,7 @@ import re
 import runpy
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +20,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
@@ -485,7 +487,7 @@ def _how(page: str, attacker: Attacker, receipt: dv.Receipt) -> None:
 
 
 def _preview(page: str, attacker: Attacker, receipt: dv.Receipt, meant: pa.Table) -> None:
-    """How many rows stay, what the best guesser gains, and true shares; a simulated estimate lies in its bounds."""
+    """How many rows stay, what the best guesser gains, and true shares, which a simulated estimate is not far from."""
     channel = drawn_by(receipt).exact
     law, n, rows = channel.matrix, len(channel.matrix), meant[NAME].to_pylist()
     own = [law[i][[*map(str, channel.outcomes)].index(x)] for i, x in enumerate(map(str, channel.secrets))]
@@ -494,11 +496,16 @@ def _preview(page: str, attacker: Attacker, receipt: dv.Receipt, meant: pa.Table
     gain = max(n * max(column) / sum(column) for column in zip(*law, strict=True))
     (times,) = re.findall(r"right ([\d.]+) times as often", page)
     assert 0 <= float(times) - gain < 0.01
+    inverse = np.linalg.inv(np.array(law, dtype=float))
+    each = np.array(list(Counter(meant["patient"].to_pylist()).values()))
+    far = 4 * np.sqrt((each**2).sum()) / len(rows) * np.ptp(inverse, axis=0)  # by Hoeffding's inequality once in 1e13
     for i, value in enumerate(map(str, channel.secrets)):
         now, estimate, between, stays, _ = _row(page, value)
-        assert float(now.split()[0]) == pytest.approx(100 * rows.count(value) / len(rows), abs=0.06)
+        share = 100 * rows.count(value) / len(rows)
+        assert float(now.split()[0]) == pytest.approx(share, abs=0.06)
         low, high = map(float, re.findall(r"[\d.]+", between))
-        assert low <= max(0.0, min(float(estimate), 100.0)) <= high
+        assert 0 <= low <= high <= 100
+        assert abs(float(estimate) - share) < 100 * far[i] + 0.1
         assert float(stays.split()[0]) == pytest.approx(float(100 * own[i]), abs=0.1)
     below = any(float(_row(page, value)[1]) < 0 for value in map(str, channel.secrets))
     assert ("An estimate below 0 is no mistake" in page) is below

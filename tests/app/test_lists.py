@@ -20,7 +20,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a table, and with the papers of a publication that named its answers with noise."""
     folder = tmp_path_factory.mktemp("lists")
     (folder / "people.csv").write_text("faith,town,code\n" + "\n".join(LINES) + "\n")
-    dv.publish(folder / "people.csv", dv.Count("faith"), folder / "list.csv", guarantee="adp=1:1e-6", per_row=True)
+    dv.publish(folder / "people.csv", dv.Count("faith"), folder / "list.csv", guarantee="adp=1:1e-12", per_row=True)
     return folder
 
 
@@ -32,7 +32,7 @@ def asked(visit: Visit, made: Path, file: str | None, **more: str) -> Any:
 
 def test_a_list_that_was_paid_for_is_taken_over(made: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
-    dv.publish(made / "people.csv", dv.Count("faith"), tmp_path / "l.csv", guarantee="adp=1:1e-6", per_row=True,
+    dv.publish(made / "people.csv", dv.Count("faith"), tmp_path / "l.csv", guarantee="adp=1:1e-12", per_row=True,
                ledger=ledger)  # fmt: skip
     book = tmp_path / "l.codebook.json"
     (entry,) = (one for one in json.loads(book.read_text())["columns"] if one["column"] == "faith")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from support import NEVER
 
 import divulge as dv
 from divulge.app.steps import many
@@ -108,9 +109,9 @@ def test_what_goes_out_is_what_was_taken_and_the_program_does_the_same(
     assert files["table"].read_text().splitlines()[0].replace('"', "") == "url_perturbed,sex"
     copy = tmp_path / "out.csv"
     copy.write_bytes(files["table"].read_bytes())
-    found = dv.estimate_frequencies(copy, receipt, values=["page 0"], confidence=0.999999)
+    found = dv.estimate_frequencies(copy, receipt, values=["page 0"], confidence=1 - NEVER)
     assert found.lower[0] < visits.read_text().count(",page 0,") / 3000 < found.upper[0]
-    assert found.lower[0] > 0.3
+    assert found.lower[0] > 0.1
     (tmp_path / "visits.csv").write_bytes(visits.read_bytes())
     (tmp_path / "answers.json").write_bytes(files["answers.json"].read_bytes())
     monkeypatch.chdir(tmp_path)

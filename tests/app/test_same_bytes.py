@@ -87,7 +87,7 @@ DRAWN = re.compile(
 """When it was made, and what follows from the draws: digests, and keys of hashes."""
 
 NOISY = {"column": ("faith_perturbed",), "places": ("lat_perturbed", "lng_perturbed"), "protected": ("town_perturbed",),
-         "many": (), "coarse": (), "statistics": ("value", "low", "high", "standard_error")}  # fmt: skip
+         "many": (), "coarse": (), "statistics": ("value", "low", "high", "standard_error", "note")}  # fmt: skip
 
 
 def files_of(folder: Path) -> dict[str, str]:

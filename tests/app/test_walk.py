@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from browser import browser, kept
+from support import NEVER
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -172,7 +173,8 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
         assert row[4] == in_hundred(value.stays)
         assert row[5] == ("yes" if value.told_from_zero else "no")
         low, high = (float(part.replace(",", "")) for part in row[3].split(" and "))
-        assert low <= max(float(row[2]), 0.0) <= high  # an estimate may be below 0, where nobody is
+        assert 0 <= low <= high <= 100
+        assert abs(float(row[2]) - 100 * value.share) < 400 * value.half_width  # four times what holds for all
     truth = page.locator(".figure").evaluate("figure => figure.data[0].x")
     assert truth == pytest.approx([100 * value.share for value in found.values])
     page.get_by_role("link", name="Next: release").click()
@@ -199,17 +201,17 @@ def walk(seen: Any, address: str, file: Path | None, secret: str, shown: str, fo
 def test_the_census(address: str, width: int, dark: bool, tmp_path: Path) -> None:
     with browser(width, dark) as seen:
         papers = walk(seen, address, None, "race", "census" if width > 400 else "phone", tmp_path)
-        held(papers, dv.Prior.from_column(dv.datasets.census("race")), 1)
+        held(papers, dv.Prior.from_column(dv.datasets.census("race")))
         assert b"2251" not in papers["receipt.json"].read_bytes() + papers["statement.html"].read_bytes()
         checked(seen, papers["receipt.json"], "check" if width > 400 else "phone-check")
 
 
-def held(papers: dict[str, Path], truth: dv.Prior, missed: int) -> None:
-    """Assert that all intervals but so many hold the truth, as they do together in 95 of 100 releases."""
-    estimate = dv.estimate_frequencies(papers["table"], dv.Receipt.read(papers["receipt.json"]))
-    shares = truth.to_dict()
-    at = dict(zip(estimate.values, zip(estimate.lower, estimate.upper, strict=True), strict=True))
-    assert sum(low <= shares[value] <= high for value, (low, high) in at.items()) >= len(shares) - missed
+def held(papers: dict[str, Path], truth: dv.Prior) -> None:
+    """Assert that all intervals hold the truth."""
+    receipt, shares = dv.Receipt.read(papers["receipt.json"]), truth.to_dict()
+    found = dv.estimate_frequencies(papers["table"], receipt, confidence=1 - NEVER)
+    for value, low, high in zip(found.values, found.lower, found.upper, strict=True):
+        assert low <= shares[value] <= high
 
 
 def checked(seen: Any, receipt: Path, shown: str) -> None:
@@ -268,7 +270,7 @@ def test_a_file_of_an_office_and_its_program(
         seen.page.locator("main summary").click()
         shown = seen.page.locator("pre").first.inner_text()
         answers = [line.partition(";")[0] for line in towns.read_text(encoding="latin-1").splitlines()[1:]]
-        held(papers, dv.Prior.from_column(answers), 4)
+        held(papers, dv.Prior.from_column(answers))
         checked(seen, papers["receipt.json"], "towns-check")
     (tmp_path / towns.name).write_bytes(towns.read_bytes())
     for file in tmp_path.glob("wohnort_perturbed*"):  # what the page gave has the names that the program writes
@@ -474,7 +476,9 @@ def test_a_column_of_many_values_on_a_phone(address: str, tmp_path: Path) -> Non
             with page.expect_download() as coming:
                 page.locator(f"a[download][href$='/{paper}']").click()
             coming.value.save_as(tmp_path / name)
-    found = dv.estimate_frequencies(tmp_path / "out.csv", tmp_path / "receipt.json", values=names[:1])
+    found = dv.estimate_frequencies(
+        tmp_path / "out.csv", tmp_path / "receipt.json", values=names[:1], confidence=1 - NEVER
+    )
     assert found.lower[0] < lines.count(f"{names[0]},f") / 2400 + lines.count(f"{names[0]},m") / 2400 < found.upper[0]
     assert found.rows == 2400
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
-from support import THOROUGH, few, random_channel, random_prior
+from support import NEVER, THOROUGH, few, random_channel, random_prior
 
 import divulge as dv
 from divulge.auditing.audit import EXACT
@@ -150,7 +150,7 @@ def test_missing_values_are_a_category_or_refused() -> None:
 
 def test_a_receipt_is_the_mechanism_of_its_columns() -> None:
     """Two columns each through a mechanism of its own, and both as one secret; a missing value is a category."""
-    rng, sure = np.random.default_rng(2), 1 - 1e-8
+    rng, sure = np.random.default_rng(2), 1 - NEVER
     table = pa.table({name: rng.choice(["a", "b", None], 5000).tolist() for name in ("x", "y")})
     coin, weak = (dv.mechanisms.randomized_response(["a", "b", "?"], epsilon) for epsilon in (2.0, 0.1))
     pairs = {f"true {name}": table[name] for name in ("x", "y")}

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import NEVER
 from typer.testing import CliRunner
 
 import divulge as dv
@@ -178,7 +179,7 @@ def test_the_census_and_yesterdays_column(tmp_path: Path) -> None:
     truth = dv.contingency(census_path(), names).to_dict()
     found = json.loads(run("publish", census_path(), "--count", ",".join(names), "--guarantee", "pml=1", "--no-ledger",
                            "--record-prior", "lower=0.01", "--values", "values.json", "--no-other", "--json",
-                           "--level", "0.9999").stdout)  # fmt: skip
+                           "--level", str(1 - NEVER)).stdout)  # fmt: skip
     assert len(found["statistics"]) == 5 * 2 * len(values["education"])
     for one in found["statistics"]:
         assert one["low"] <= truth.get(tuple(one["by"][name] for name in names), 0) <= one["high"]
@@ -195,7 +196,7 @@ def test_a_claim_is_audited_from_repeated_runs(table: Path, tmp_path: Path) -> N
     run("publish", "here.parquet", "--count", "sex", "--guarantee", "dp=1", "--values", "values.json", "--against",
         "there.parquet", "--runs", 4000, "-o", "runs.csv")  # fmt: skip
     audit = ["audit", "--data", "runs.csv", "--secret", "table", "--released", "outcome", "--claim"]
-    assert "not refuted" in run(*audit, "ldp=1.001").stdout
+    assert "not refuted" in run(*audit, "ldp=1.001", "--confidence", 1 - NEVER).stdout
     assert "VIOLATED" in run(*audit, "ldp=0.5", code=1).stdout
     assert not (tmp_path / "ledger.sqlite").exists()
     assert not list(tmp_path.glob("*statement*"))

@@ -78,7 +78,7 @@ def leakages_of_protocols(rng: np.random.Generator) -> None:
 
 @case("Reports", "Protocol")
 def reports_of_protocols(rng: np.random.Generator) -> None:
-    """Supports are counts over the sets; estimates invert them; intervals hold but once in 10^9."""
+    """Supports are counts over the sets; estimates invert them; intervals hold but once in 10^12."""
     size, rows = int(rng.integers(2, 9)), int(rng.integers(2000, 4000))
     make = pick(rng, [P.randomized_response, P.hadamard, P.projective, P.unary, P.local_hashing])
     protocol = make(size, float(rng.uniform(0.5, 4)))
@@ -100,7 +100,7 @@ def reports_of_protocols(rng: np.random.Generator) -> None:
         found = protocol.sets.listed()[2][reports.reports].sum(axis=0).tolist()
     assert reports.support().tolist() == found
     p, q = protocol.p_star, protocol.q_star
-    estimate = reports.frequencies(confidence=1 - 1e-9)
+    estimate = reports.frequencies(confidence=1 - 1e-12)
     for i, count in enumerate(found):
         same("frequency", estimate.frequency[i], (Fraction(int(count), rows) - q) / (p - q), 1e-9, 1e-12)
         share = float((values == i).mean())

@@ -114,7 +114,7 @@ class Reports(Record, Shown):
         Examples
         --------
         >>> reports = dv.protocols.local_hashing(None, 2.0).report(["x.org"] * 4000)
-        >>> found = reports.frequencies(["x.org", "y.org"], confidence=1 - 1e-9)
+        >>> found = reports.frequencies(["x.org", "y.org"], confidence=1 - 1e-12)
         >>> bool(found.lower[0] > 0.5 > found.upper[1])
         True
         """
