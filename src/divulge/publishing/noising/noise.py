@@ -72,6 +72,7 @@ def thresholded(scale: float, least: int) -> Any:
     return dp.m.make_laplace_threshold(domain, metric, scale=scale, threshold=least)
 
 
+@lru_cache(maxsize=256)
 def half_width(noise: Noise, beyond: float) -> int:
     """Return the least w with P(|K| > w) <= beyond.
 
