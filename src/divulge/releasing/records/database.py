@@ -56,7 +56,7 @@ class Database:
         try:
             # Each transaction closes its connection, but for a database that lives in one.
             pool = sql.NullPool if self.lasts else sql.pool.SingletonThreadPool
-            self.engine = _on_file(sql, url, pool) if sqlite else _on_server(sql, url, pool)
+            self.engine = _on_file(sql, url, pool) if sqlite else _on_server(url)
         except Exception:
             raise DivulgeError.of("ledger", WHERE, "it", "not") from None
         if self.file is not None:
@@ -366,9 +366,11 @@ def _is_foreign(path: Path) -> bool:
     return bool(names) and RELEASES not in names
 
 
-def _on_server(sql: Any, url: Any, pool: Any) -> Any:
-    """Return the engine of a server, whose transactions are as if one came after the other."""
-    return sql.create_engine(url, isolation_level="SERIALIZABLE", poolclass=pool)
+@lru_cache(maxsize=8)
+def _on_server(url: Any) -> Any:
+    """Return the engine of a server, whose transactions are as if one came after the other; it keeps no connection."""
+    sql = require("sqlalchemy", "release")
+    return sql.create_engine(url, isolation_level="SERIALIZABLE", poolclass=sql.NullPool)
 
 
 def _on_file(sql: Any, url: Any, pool: Any) -> Any:
