@@ -193,7 +193,7 @@ DESIGNS = [".json", ".csv", ".npz", ".parquet", ".arrow"]
 @pytest.mark.parametrize(
     ("what", "suffix"),
     [(what, suffix) for i, what in enumerate([*NAMED, *MORE]) for j, suffix in enumerate(DESIGNS)
-     if THOROUGH or i % len(DESIGNS) == j or "odd texts" == what],
+     if THOROUGH or i % len(DESIGNS) == j or what == "odd texts"],
 )  # fmt: skip
 def test_a_design_for_a_column_is_released_through_and_estimated(what: str, suffix: str) -> None:
     column = MORE[what] if what in MORE else NAMED[what][0]

@@ -7,6 +7,7 @@ from typing import Any
 from divulge.guarantees.kinds import LDP
 from divulge.guarantees.posterior import posterior_bounds
 from divulge.model.shown import at_most
+from divulge.releasing.estimating.contingency import Contingency, marginal
 from divulge.releasing.estimating.counting import contingency
 from divulge.releasing.planning.naming import str_of
 
@@ -88,9 +89,13 @@ class Counted:
         """Return who is counted where a request says whom it protects."""
         return cls(None if request.per_row else request.person, request.one_answer)
 
-    def alike(self, source: Any, names: Sequence[str]) -> Iterator[tuple[Any, int, int, Hashable]]:
+    def names(self, columns: Sequence[str]) -> Sequence[str]:
+        """Return the columns by which rows of one person are told from those of others as well."""
+        return columns if self.person is None else (*columns, self.person)
+
+    def alike(self, counts: Contingency, columns: Sequence[str]) -> Iterator[tuple[Any, int, int, Hashable]]:
         """Yield (values of the columns, what they count for, rows, who) of all rows that are alike, by person."""
-        several = contingency(source, names if self.person is None else (*names, self.person)).to_dict()
+        several = marginal(counts, self.names(columns)).to_dict()
         for key, rows in several.items():
             parts = key if isinstance(key, tuple) else (key,)
             if self.person is None:
@@ -105,12 +110,13 @@ def beside(
     """Return what columns that go out add to a release that keeps an ldp; None where none does."""
     if not known or len(known) > MOST_ALIKE:
         return None
-    shares, alone = largest(source, columns, known, null_as, who)
+    counts = contingency(source, who.names((*columns, *known)))
+    shares, alone = largest(counts, columns, known, null_as, who)
     if not shares:
         return None
-    usual, _ = largest(source, columns, (), null_as, who)
+    usual, _ = largest(counts, columns, (), null_as, who)
     value = max(shares, key=lambda one: (shares[one] / usual[one], str_of(one)))
-    each = [(name, largest(source, columns, [name], null_as, who)[0].get(value, 0.0)) for name in known]
+    each = [(name, largest(counts, columns, [name], null_as, who)[0].get(value, 0.0)) for name in known]
     raising = tuple(sorted(each, key=lambda one: (-one[1], one[0]))[:MOST_NAMED])
     return Beside(tuple(known), value, shares[value], after(shares[value], loss), raising, alone)
 
@@ -125,7 +131,7 @@ def after(before: float, loss: float) -> float:
 
 
 def largest(
-    source: Any, columns: Sequence[str], known: Sequence[str], null_as: Any, who: Counted
+    counts: Contingency, columns: Sequence[str], known: Sequence[str], null_as: Any, who: Counted
 ) -> tuple[dict[Hashable, float], int]:
     """Return the largest share of each value among people alike in known columns, and how many rows are alike to few.
 
@@ -135,7 +141,7 @@ def largest(
     rows_of: dict[Any, int] = {}
     people: dict[Any, set[Hashable]] = {}
     width = len(columns)
-    for key, count, rows, person in who.alike(source, (*columns, *known)):
+    for key, count, rows, person in who.alike(counts, (*columns, *known)):
         parts, group = key[:width], key[width:]
         if None in parts:
             parts = tuple(null_as if part is None else part for part in parts)

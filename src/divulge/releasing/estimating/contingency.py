@@ -245,6 +245,19 @@ _MOST_BITS = 62
 """Keys of so many bits are whole numbers of 64 that are not negative."""
 
 
+def marginal(found: Contingency, names: Sequence[str]) -> Contingency:
+    """Return the contingency of some of the columns.
+
+    >>> both = Contingency(("x", "y"), (("a", "b"), (0, 1)), np.array([[0, 0], [0, 1], [1, 1]]), np.array([4, 2, 1]))
+    >>> marginal(both, ["x"]).to_dict()
+    {'a': 6, 'b': 1}
+    """
+    places = [found.columns.index(name) for name in names]
+    labels, cells = tuple(found.labels[place] for place in places), found.cells[:, places]
+    first, _, counts = merged_by(packed(cells.T, list(map(len, labels))), found.counts, places=False)
+    return Contingency(tuple(names), labels, cells[first], counts)
+
+
 def counts_of(columns: Sequence[Encoded]) -> Counts:
     """Return the counts of one batch, of columns that are encoded."""
     sizes = [len(values) + bool(missing) for values, _, missing in columns]
