@@ -59,13 +59,16 @@ class Member:
 
     def floats(self, s: float) -> np.ndarray:
         """Return the entries of the channel as floats, without the channel."""
-        rows = self.rows(s)
-        found = ready(rows, 2)
-        return Channel(rows).floats if found is None else found
+        return _floats(self.rows(s))
 
     def channel(self, s: float) -> Channel:
         """Return the channel."""
         return Channel(self.rows(s), self.secrets, self.outcomes(s))
+
+
+def _floats(rows: np.ndarray) -> np.ndarray:
+    found = ready(rows, 2)
+    return Channel(rows).floats if found is None else found
 
 
 Family = Callable[[Prior], list[Member]]
@@ -336,18 +339,35 @@ def _turn(member: Member, task: _Task, margin: float) -> tuple[float, float]:
     return low, high
 
 
+def _decided(member: Member, task: _Task, margin: float) -> Callable[[float], bool]:
+    """Return what says whether a member of a strength keeps the limits; where they jump, it looks at each matrix once.
+
+    All have as many rows, so that those of the same bytes are the same.
+    """
+    seen: dict[bytes, bool] = {}
+
+    def nearly(s: float) -> bool:
+        rows = member.rows(s)
+        key = rows.tobytes() if member.steps else b""
+        if not member.steps or key not in seen:
+            seen[key] = task.nearly(_floats(rows), margin)
+        return seen[key]
+
+    return nearly
+
+
 def _tuned(member: Member, task: _Task) -> Named:
     """Return the strongest member that keeps the limits with the least room that makes its integers keep them."""
     for margin in (1e-13, 1e-11, 1e-9, 1e-6):
-        low, high = 0.0, _HIGHEST
+        low, high, nearly = 0.0, _HIGHEST, _decided(member, task, margin)
         kept, broken = (0.0, math.inf) if member.steps else _turn(member, task, margin)
-        if broken > high and task.nearly(member.floats(_STRONGEST), margin):
+        if broken > high and nearly(_STRONGEST):
             low = high
         for _ in range(52):
             if low == high:
                 break
             middle = (low + high) / 2
-            holds = middle <= kept or (middle < broken and task.nearly(member.floats(math.exp(middle)), margin))
+            holds = middle <= kept or (middle < broken and nearly(math.exp(middle)))
             low, high = (middle, high) if holds else (low, middle)
         found = IntegerChannel.of(member.channel(math.exp(low)), _BITS, raise_small=True)
         if task.keeps(found):
