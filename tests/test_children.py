@@ -75,8 +75,11 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: " ".join(line[:2]))
-@pytest.mark.thin
+@pytest.mark.parametrize(
+    "line",
+    [pytest.param(line, marks=() if "--preview" in line else pytest.mark.long) for line in LINES],
+    ids=lambda line: " ".join(line[:2]),
+)
 def test_no_command_runs_what_lies_in_the_working_folder(line: list[str], planted: Path) -> None:
     """Also where PYTHONPATH ends in a colon, which means the working folder."""
     done = subprocess.run([*DIVULGE, *line], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": "/none"})

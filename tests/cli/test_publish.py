@@ -82,6 +82,7 @@ def test_other_formats(table: Path, suffix: str, tmp_path: Path) -> None:
     assert found.describes(tmp_path / f"out{suffix}")
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", ["a,b", 'say "x"', "it's", "a, b", "x:y", "Größe in cm"])
 def test_a_name_with_a_comma_stands_in_quotation_marks(name: str) -> None:
     pq.write_table(pa.table({name: ["u", "v"] * 50, "a": ["u"] * 100, "b": [1.0] * 100}), "t.parquet")

@@ -218,6 +218,7 @@ def test_a_design_for_a_column_is_released_through_and_estimated(what: str, suff
     assert {str(row["value"]) for row in json.loads(done.stdout)["values"]} == texts
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_value_without_a_name_is_refused_with_the_remedy(what: str) -> None:
     table = written(REFUSED[what], ".arrow")

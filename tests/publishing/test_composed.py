@@ -261,6 +261,7 @@ def no_more(moved: list[int], most: list[int]) -> bool:
     return all(far <= allowed for far, allowed in zip(moved, [*most, *[0] * len(moved)], strict=False))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("complete", [True, False])
 @pytest.mark.parametrize("column", ["v", "u"])
 @pytest.mark.parametrize("finest", [("g", "h"), ("g",)])

@@ -54,6 +54,7 @@ CASES: list[tuple[list[Any], Any, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(("statistics", "interval", "how"), CASES)
 def test_all_numbers_are_as_close_as_asked_with_the_level_and_no_closer(
     statistics: list[Any], interval: Any, how: dict[str, Any]
@@ -173,6 +174,7 @@ def test_what_depends_on_the_rows_says_of_how_many(one: Any, interval: Any, mess
         dv.publish(ROWS, one, interval=interval, per_row=True)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("how", [
     {"no_other": True}, {"neighbors": "added"}, {"noise": "gaussian", "neighbors": "added"},
     {"neighbors": "added", "by": "sex"},

@@ -163,6 +163,7 @@ def test_the_promise_that_was_asked_for_leads_with_its_numbers(people: Any) -> N
         assert question in text, question
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("rho", [0.01, 0.1, 1.0])
 def test_once_in_a_million_is_no_more_than_that_by_the_law(people: Any, rho: float) -> None:
     """P(loss > E) of two shifted discrete Gaussians, summed up, for the factor e^E that the page tells."""

@@ -42,6 +42,7 @@ def table() -> pa.Table:
     return pa.table(_columns())
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     "names", [["letters"], ["coded"], ["floats"], ["money"], ["flags", "letters"], ["whole", "coded", "floats"]]
 )
@@ -65,6 +66,7 @@ def test_files_and_frames_count_alike(table: pa.Table, tmp_path: Path) -> None:
         assert Counter(dv.contingency(source, ["letters", "whole"]).to_dict()) == wanted
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("size", [1, 100, 256, 257])
 @pytest.mark.parametrize("rows", [(1 << 17) - 1, 1 << 17, (1 << 17) + 1, (1 << 19) + 3])
 def test_places_are_counted_alone_or_in_pairs(size: int, rows: int) -> None:

@@ -277,6 +277,7 @@ SHAPES = ["a design", "several rows", "a law", "quantiles", "a secret", "groups 
 """Papers that together have every part that a paper can have."""
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", SHAPES)
 def test_no_text_of_a_paper_is_written_out_as_a_power_of_ten(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -298,6 +299,7 @@ PARTS = [None, "", -1, 10**400, "inf", True, [], {}, [None], {"a": None}]
 """What takes the place of parts, in turn; of each part in `make search`."""
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_paper_with_a_part_of_another_kind_is_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
     """Each key and the first part of each list, removed or replaced, in a file and as Python has it."""

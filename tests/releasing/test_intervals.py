@@ -40,6 +40,7 @@ CHANNELS = {
 }
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", CHANNELS)
 @pytest.mark.parametrize("rows", [1, 2, 7 if THOROUGH else 5])
 def test_no_interval_misses_more_often_than_its_risk(name: str, rows: int) -> None:

@@ -104,6 +104,7 @@ def test_a_row_of_its_own_for_each_visit_gives_a_person_away() -> None:
     assert right(alone) > 0.67 > right(once)  # about .77 and .58, each eight deviations of 2,000 people away
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("guarantee", ["ldp=1", "pml=0.7", "pmc=0.7", "lip=0.5", "alip=0.6:0.9"])
 @pytest.mark.parametrize("rows", [2, 3])
 def test_answers_that_change_share_the_promise(guarantee: str, rows: int) -> None:

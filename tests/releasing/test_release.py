@@ -106,6 +106,7 @@ def test_two_releases_differ_and_neither_is_the_source(people: pa.Table, mechani
     assert first.to_pylist() != people["region"].to_pylist()
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("end", ["csv", "xlsx", "parquet"])
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
 def test_large_numbers_are_estimated_from_what_was_written(tmp_path: Path, end: str, kind: Any) -> None:

@@ -14,7 +14,7 @@ from divulge.releasing.drawing.sampling import BLOCK, KERNELS, Keystream, draw, 
 
 
 @settings(max_examples=few(12), deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 8, 48, 53, 62]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 8, 48, 53, 62 if THOROUGH else 56]))
 def test_the_table_adds_up_to_the_integer_channel(seed: int, bits: int) -> None:
     rng = np.random.default_rng(seed)
     n, m = (int(k) for k in rng.integers(1, 20, size=2))

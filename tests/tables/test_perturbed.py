@@ -107,7 +107,7 @@ def deals(rows: list[dict[str, str]]) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("recoding", ["global", "local"])
-@pytest.mark.parametrize("seed", range(few(18, 6)))
+@pytest.mark.parametrize("seed", range(few(18)))
 def test_who_has_the_coarse_table_and_all_known_columns_learns_what_the_statement_says(
     seed: int, recoding: str, tmp_path: Path
 ) -> None:
