@@ -194,7 +194,7 @@ class Counted:
     """Looks at the clock, which stand for time, and solutions of the restricted master program."""
 
     def __init__(self) -> None:
-        from divulge.designing import clock
+        from divulge import clock
         from divulge.designing.master.restricted_master import Master
 
         self.looks = self.solves = 0

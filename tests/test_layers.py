@@ -22,6 +22,7 @@ LAYERS = (
         "roots",
         "programs",
         "ties",
+        "clock",
         "panels",
         "kernels",
         "stopping",

@@ -197,7 +197,7 @@ def test_exact_channels_of_30_letters_are_proved_either_way() -> None:
     assert isinstance(other.vulnerability[1], F)
 
 
-@pytest.mark.parametrize("limit", [0, -1, "x", float("nan"), True])
+@pytest.mark.parametrize("limit", [-1, "x", float("nan"), True])
 def test_a_time_limit_is_a_time(limit: Any) -> None:
     with pytest.raises(dv.DivulgeError, match="time_limit"):
         dv.adversaries.refinement(np.eye(2), np.eye(2), time_limit=limit)

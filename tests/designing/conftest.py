@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from divulge.designing import clock
+from divulge import clock
 from divulge.designing.master.restricted_master import Master
 
 LOOK = 0.005

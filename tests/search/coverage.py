@@ -130,6 +130,7 @@ EXCUSED: dict[str, dict[str, str]] = {
     "how a number is worked out; what comes of it is held": {
         "Composition": "deltas directions",
         "Cost": "rule",
+        "Frontier": "late",
         "Gain": "rule",
         "Hierarchy": "group",
         "Mean": "lattice",

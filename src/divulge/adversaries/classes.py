@@ -2,7 +2,6 @@
 
 import heapq
 import math
-import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from divulge import exact
+from divulge import clock, exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.attack import Attack
 from divulge.adversaries.leakages import AdversaryLike, Case, as_adversary, as_kind, leakage
-from divulge.adversaries.orders.linear import deadline, solved
+from divulge.adversaries.orders.linear import solved
 from divulge.errors import DivulgeError
 from divulge.measures.average.capacities import bayes_capacity
 from divulge.measures.numeric.simplex import checked_tolerance
@@ -181,7 +180,7 @@ def worst_prior(
     channel, gain = as_channel(channel), as_kind(Gain, gain, "gain")
     tolerance = checked_tolerance(tolerance)
     steps = whole_number(steps, "steps")
-    until = deadline(time_limit)
+    until = clock.deadline(time_limit)
     if case not in _SEARCHES:
         raise DivulgeError.of("case", 'be "average" or "max"', "it", repr(case))
     order = _labels.alignment(channel.secrets, gain.secrets, "gain", "the channel's secrets")
@@ -274,7 +273,7 @@ def _search(
     programs = len(queue)
     last = programs + problem.steps
     while queue and programs < last and min(-queue[0][0], cap) > reached * (1 + problem.tolerance):
-        if time.monotonic() > problem.until:
+        if clock.now() > problem.until:
             break
         for upper, left, pi in expand(heapq.heappop(queue)[2]):
             programs += 1

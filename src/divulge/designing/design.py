@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from divulge.designing import clock, rounding
+from divulge import clock
+from divulge.clock import OutOfTime
+from divulge.designing import rounding
 from divulge.designing.chord import chord
 from divulge.designing.distances.best import best_about_distances
 from divulge.designing.effort import Budget, Effort, Progress
@@ -57,8 +59,15 @@ MOST_BITS = 56
 _TURNS = 150
 """Steps of the search in each try of what guarantees leave, when a request cannot be met."""
 
+_WHY = 0.2
+"""The share of the time limit that may be added for saying why a request cannot be met."""
+
+_TOLD = 2e-7
+"""Seconds of a slow core, over the square of the number of secrets, that the channel takes that tells all: measured."""
 _MANY = 64
 """With fewer secrets rounding takes no time."""
+_TABLE, _A_SECOND = 5e6, 2e7
+"""Scores that take no time, and that a slow core computes with in a second: measured."""
 _ROUNDING = 0.1
 """Seconds that are left for the rounding at least, where the time is limited."""
 
@@ -160,13 +169,11 @@ def design(
     >>> round(told.utility, 6), dv.pml(told.protected[0]).max()  # one bit of two
     (0.693147, 0.0)
     """
-    started = clock.now()
+    deadline = clock.deadline(time_limit)
     promised = tuple(as_guarantee(g) for g in guarantees)
     score = None if _about_distances(promised) else as_score(utility)
     bits = whole_number(bits, "bits", FEWEST_BITS, MOST_BITS)
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
-        raise DivulgeError.of("time_limit", "be a number of seconds that is at least 0", "it", repr(time_limit))
-    effort = Effort(deadline=math.inf if time_limit is None else started + time_limit, progress=progress)
+    effort = Effort(deadline=deadline, progress=progress)
     if not isinstance(prior, PriorSet):
         prior = _prior(prior)
     if _about_distances(promised):
@@ -204,12 +211,13 @@ def design(
     try:
         found = request.under(promised, effort)
     except Infeasible as infeasible:
-        raise request.refusal(promised, time_limit) or infeasible from None
+        raise request.refusal(promised, effort.late_by(_WHY)) or infeasible from None
     if wanted is None or _reached(found.utility, wanted, found.minimized):
         return found
     if _reached(found.bound, wanted, found.minimized):
         raise _short(found, wanted, f"the best that was found has {found.utility:.9g}.")
-    raise request.refusal(promised, time_limit, wanted) or _short(request.under((), effort), wanted)
+    late = effort.late_by(_WHY)
+    raise request.refusal(promised, late, wanted) or _short(found if late.late() else request.under((), late), wanted)
 
 
 def _about_distances(promised: tuple[Guarantee, ...]) -> bool:
@@ -375,17 +383,20 @@ class _Request:
         return labeled_by_sets(found) if self.naming == "sets" else found
 
     def refusal(
-        self, promised: tuple[Guarantee, ...], time_limit: float | None, wanted: float | None = None
+        self, promised: tuple[Guarantee, ...], effort: Effort, wanted: float | None = None
     ) -> ConflictingGuarantees | None:
         """Return why there is no design, or none that reaches what is wanted; None when not for the guarantees."""
 
         def works(guarantees: tuple[Guarantee, ...]) -> bool | None:
-            deadline = math.inf if time_limit is None else clock.now() + time_limit
+            if effort.late() or (not guarantees and effort.left < _TOLD * len(self.prior.secrets) ** 2):
+                return None
             goal = wanted if isinstance(self.goal, SubConvex) else None
             try:
-                found = self.under(guarantees, Effort(deadline=deadline, wanted=goal, budget=Budget(_TURNS)))
+                found = self.under(guarantees, Effort(deadline=effort.deadline, wanted=goal, budget=Budget(_TURNS)))
             except Infeasible:
                 return False
+            except OutOfTime:
+                return None
             except Endless:
                 return True
             if wanted is None or _reached(found.utility, wanted, found.minimized):
@@ -411,9 +422,9 @@ class _Request:
         names = self.outcomes
         allowed = self._allowed(prior.secrets, names or range(1))
         task = Task(p, seen, exact_limits, limits, allowed[support])
-        checker, integers = rounding.Checker.of(p, exact_limits), np.eye(len(p), dtype=np.int64) * 2**bits
-        if self.method in (None, CLOSED) and not self.forbidden and checker.keeps_all(integers):
-            name, combination = CLOSED, np.eye(len(p))
+        checker, integers = rounding.Checker.of(p, exact_limits), np.zeros((len(p), 0), dtype=np.int64)
+        if self.method in (None, CLOSED) and not self.forbidden and checker.keeps_identity:
+            name, combination, integers = CLOSED, np.eye(len(p)), np.eye(len(p), dtype=np.int64) * 2**bits
             bound = seen.of(floats, combination) * (1 + 2.0**-40)
         else:
             kinds = task.kinds if self.forbidden else None
@@ -453,7 +464,7 @@ class _Request:
         problem = Problem.of(classes, objective, limits)
         if self.method in (None, CLOSED) and closed(problem, effort) is not None:
             return None  # takes no search
-        first = first_of(problem)
+        first = first_of(problem, effort)
         weights, lifts = outcomes_of(first.weights, first.vertices, first.classes)
         started = clock.now()
         integers = rounding.certified(weights, lifts, checker, self.bits, objective.steep)
@@ -473,8 +484,11 @@ class _Request:
 
     def _linear(self, prior: Prior, promised: tuple[Guarantee, ...], score: Score, effort: Effort) -> Design:
         bits, (support, p) = self.bits, possible(prior)
+        if len(prior) * len(self.outcomes or prior) > max(_TABLE, _A_SECOND * effort.left):
+            raise clock.out_of_time("for a table of all scores", "allow it longer, or merge values into fewer groups.")
         scores, names = score.table(prior.secrets, self.outcomes)
-        scores = np.where(self._allowed(prior.secrets, names), scores, -math.inf)
+        if self.forbidden:
+            scores = np.where(self._allowed(prior.secrets, names), scores, -math.inf)
         _check_open(np.isfinite(scores), prior.secrets, "utility")
         limits = limits_of(promised)
         everywhere = unforbidden(scores, Limits(ratio=limits.ratio))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from divulge.designing import clock
+from divulge import clock
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,12 @@ class Effort:
     def some(self, share: float) -> "Effort":
         """Return the effort that has a share of the time left."""
         return self if self.deadline == math.inf else replace(self, deadline=clock.now() + share * self.left)
+
+    def late_by(self, share: float) -> "Effort":
+        """Return the effort that has a share of the whole time more, from now where the time is up."""
+        whole = self.deadline - self.started
+        until = max(self.deadline, clock.now() + share * whole) if whole < math.inf else math.inf
+        return replace(self, deadline=until, started=clock.now())
 
     def less(self, seconds: float) -> "Effort":
         """Return the effort that leaves so many seconds at the end, but a quarter of the time at most."""

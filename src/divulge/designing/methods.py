@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from divulge.designing.effort import Effort
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.linear.score_program import Scoring, Solution, solved
 from divulge.designing.master.aggregation import aggregated, without_tail
 from divulge.designing.master.column_generation import Mixture, generate, uninformed
@@ -60,7 +60,7 @@ def _searched(problem: Problem, effort: Effort) -> Mixture | None:
     if effort.first is not None and effort.left <= _STARTING * starts(apart) * apart.secrets**2:
         return effort.first
     if effort.wanted is not None or effort.late():
-        quick = in_a_hurry(apart)
+        quick = in_a_hurry(apart, effort)
         effort.tell(quick.utility(apart), quick.bound, 0)
         if effort.late():
             return quick
@@ -125,9 +125,9 @@ SOLUTIONS: dict[str, Callable[[Scoring, Effort], Solution | None]] = {CLOSED: cl
 METHODS = tuple(dict.fromkeys((*MIXTURES, *SOLUTIONS)))
 
 
-def first_of(problem: Problem) -> Mixture:
-    """Return a mixture that is made without a search."""
-    return in_a_hurry(_apart(problem))
+def first_of(problem: Problem, effort: Effort = NO_HURRY) -> Mixture:
+    """Return a mixture that is made without a search, of the fewer outcomes the shorter the time is."""
+    return in_a_hurry(_apart(problem), effort)
 
 
 def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> tuple[str, Mixture]:
@@ -137,7 +137,7 @@ def mixture_of(problem: Problem, effort: Effort, method: str | None = None) -> t
     name, found = _first(MIXTURES, problem, effort, method)
     if effort.first is None and found.settled(problem, COARSEST):
         return name, found
-    quick = effort.first or first_of(problem)
+    quick = effort.first or first_of(problem, effort)
     return name, max(found, replace(quick, bound=found.bound), key=lambda one: one.utility(problem))
 
 

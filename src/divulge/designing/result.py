@@ -7,7 +7,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from divulge import clock
 from divulge.designing.alternatives import Alternatives
+from divulge.designing.effort import Effort
 from divulge.designing.linear.information import least_over
 from divulge.designing.linear.robust import decided, strongest
 from divulge.designing.linear.scores import Score, dense
@@ -228,8 +230,10 @@ class Design(Tabled, Record):
         known = set(channel.outcomes) <= {*self.outcomes, *(y for _, y in self.forbidden)}
         return known and all(entries[rows[x], place[y]] == 0 for x, y in self.forbidden if y in place)
 
-    def compare(self) -> Alternatives:
+    def compare(self, *, time_limit: float | None = None) -> Alternatives:
         """Return this design beside the named mechanisms, each tuned until it just keeps the same guarantees.
+
+        Those that are not tuned when the time limit, in seconds, is over are left out.
 
         Examples
         --------
@@ -237,7 +241,8 @@ class Design(Tabled, Record):
         >>> [(row.name, round(row.utility, 4)) for row in rows[:2]]
         [('design', 0.5761), ('randomized response', 0.5761)]
         """
-        return late("divulge.designing.tradeoff.comparison:alternatives")(self)
+        effort = Effort(deadline=clock.deadline(time_limit))
+        return late("divulge.designing.tradeoff.comparison:alternatives")(self, effort)
 
     def _shown(self) -> tuple[str, Table]:
         asked = ", ".join(g.label for g in self.guarantees) or "no guarantee"

@@ -20,10 +20,14 @@ from divulge.errors import DivulgeError
 
 _WHOLE = 1e-12
 """How near to 0 and 1 the entries of a channel are that tells a function of the secret."""
-_HALF = 27
-"""Bits of the lower half of an entry; the upper half has at most two more."""
-HALVED = 2 * _HALF + 2
+_PART = 28
+"""Bits of the lower half of an entry, and of the upper half, but for 2^56 itself."""
+HALVED = 2 * _PART
 """Bits of the largest entry whose columns are summed in halves."""
+_DOUBLE = 53
+"""Bits of whole numbers that are doubles."""
+_AT_ONCE = 2**22
+"""Entries whose halves are made at a time: 32 MiB."""
 _RARE = 64
 """Secrets this many times less likely than others should not make up for rounding alone."""
 
@@ -50,22 +54,27 @@ class Checker:
         return cls(np.array([c // divisor for c in whole], dtype=object), limits.exactly_within(slack))
 
     @cached_property
-    def limbs(self) -> list[np.ndarray]:
-        """The prior as digits of so few bits that sums of products with half an entry fit into 63 bits."""
-        width = 62 - _HALF - 2 - len(self.prior).bit_length()
+    def _limbs(self) -> tuple[int, np.ndarray]:
+        """Bits, and the prior as digits (L, N) of so few that sums of products with half an entry are doubles."""
+        width = _DOUBLE - _PART - len(self.prior).bit_length()
         left, out = self.prior.copy(), list[np.ndarray]()
         while left.any():
-            out.append((left & ((1 << width) - 1)).astype(np.int64))
+            out.append((left & ((1 << width) - 1)).astype(np.float64))
             left = left >> width
-        return out
+        return width, np.array(out)
 
     def mass(self, columns: np.ndarray) -> np.ndarray:
-        """Return sum_x c_x W_xy of each column of entries below 2^56, exact (Python integers)."""
-        width = 62 - _HALF - 2 - len(self.prior).bit_length()
-        low, high = columns & ((1 << _HALF) - 1), columns >> _HALF
-        out = np.zeros(columns.shape[1], dtype=object)
-        for place, limb in enumerate(self.limbs):
-            out += ((limb @ low).astype(object) + ((limb @ high).astype(object) << _HALF)) << (width * place)
+        """Return sum_x c_x W_xy of each column of entries of at most 2^56, exact (Python integers).
+
+        Whole numbers below 2^53 are added by doubles exactly, in any order.
+        """
+        (width, limbs), out = self._limbs, np.zeros(columns.shape[1], dtype=object)
+        step = max(1, _AT_ONCE // len(columns))
+        for start in range(0, len(out), step):
+            part = columns[:, start : start + step]
+            for shift, half in ((0, part & ((1 << _PART) - 1)), (_PART, part >> _PART)):
+                for place, sums in enumerate((limbs @ half.astype(np.float64)).astype(np.int64)):
+                    out[start : start + step] += sums.astype(object) << (shift + width * place)
         return out
 
     def keeps(self, columns: np.ndarray) -> np.ndarray:
@@ -80,6 +89,13 @@ class Checker:
         if self.limits.ratio != math.inf:
             good &= (top * self.limits.ratio.denominator <= bottom * self.limits.ratio.numerator).astype(bool)
         return good
+
+    @property
+    def keeps_identity(self) -> bool:
+        """Whether the channel that tells every secret keeps all limits, exactly: of it no matrix has to be made."""
+        n, total, limits = len(self.prior), int(self.prior.sum()), self.limits
+        even = n == 1 or (limits.low == 0 and limits.ratio == math.inf)
+        return even and total <= limits.high * min(self.prior.tolist()) and n <= limits.capacity
 
     def keeps_all(self, integers: np.ndarray) -> bool:
         """Say whether rows with one sum keep all limits, also sum_y max_x W_xy <= capacity times that sum, exactly."""

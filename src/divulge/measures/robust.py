@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge import exact
+from divulge import clock, exact
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.columns import extremes
 from divulge.measures.pointwise.density import DensityBounds, log_ratio
@@ -30,6 +30,9 @@ from divulge.model.shown import Shown, promised
 from divulge.programs import cheapest, refined
 from divulge.ties import LAST_BITS, first_largest, first_smallest
 from divulge.units import Unit
+
+_ROUNDED = 1e-12
+"""What rounding leaves of a probability that is 0: programs in doubles are refined to about as much."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +99,10 @@ class Robust(Record, Shown):
 
 
 class PriorSet(Record, ABC):
-    """A set of priors over `secrets`, which answers linear programs."""
+    """A set of priors over `secrets`, which answers linear programs.
+
+    Its measures ask one for each outcome: where these take longer than `time_limit` seconds, they refuse.
+    """
 
     secrets: Labels
 
@@ -106,17 +112,9 @@ class PriorSet(Record, ABC):
 
     def possible(self) -> np.ndarray:
         """Return which secrets some prior of the set allows, boolean of shape (N,)."""
-        return self._allowed(0.0)
+        return _allowed(self, 0.0, math.inf)
 
-    def _allowed(self, least: float) -> np.ndarray:
-        """Return which secrets have more than `least` under some prior; what one prior shows is not asked again."""
-        known = np.zeros(len(self.secrets), dtype=bool)
-        for x, row in enumerate(np.eye(len(known))):
-            if not known[x]:
-                known |= (self.least(-row) > least).astype(bool)
-        return known
-
-    def pml(self, channel: ChannelLike, unit: Unit = "nats") -> Robust:
+    def pml(self, channel: ChannelLike, unit: Unit = "nats", *, time_limit: float | None = None) -> Robust:
         """Return sup over the set of max_x log C_xy / q_y for each outcome, in nats, in [0, +inf].
 
         Examples
@@ -125,9 +123,9 @@ class PriorSet(Record, ABC):
         >>> round(dv.measures.L1Ball(["1/2", "1/2"], "1/4").pml(coin).max(), 9)  # log (3/4) / (7/16), at (3/8, 5/8)
         0.538996501
         """
-        return _worst("pml", self, channel, unit, leaking=True)
+        return _worst("pml", self, channel, unit, clock.deadline(time_limit), leaking=True)
 
-    def pmc(self, channel: ChannelLike, unit: Unit = "nats") -> Robust:
+    def pmc(self, channel: ChannelLike, unit: Unit = "nats", *, time_limit: float | None = None) -> Robust:
         """Return sup over the set of max_x log q_y / C_xy for each outcome, in nats, in [0, +inf].
 
         Examples
@@ -136,9 +134,9 @@ class PriorSet(Record, ABC):
         >>> round(dv.measures.L1Ball(["1/2", "1/2"], "1/4").pmc(coin).max(), 9)  # log (9/16) / (1/4), at (5/8, 3/8)
         0.810930216
         """
-        return _worst("pmc", self, channel, unit, leaking=False)
+        return _worst("pmc", self, channel, unit, clock.deadline(time_limit), leaking=False)
 
-    def lift(self, channel: ChannelLike) -> float | Fraction:
+    def lift(self, channel: ChannelLike, *, time_limit: float | None = None) -> float | Fraction:
         """Return sup over the set of the lift, a ratio in [1, +inf]; a Fraction for an exact set and channel.
 
         Examples
@@ -146,10 +144,10 @@ class PriorSet(Record, ABC):
         >>> dv.measures.L1Ball(["1/2", "1/2"], "1/4").lift([["3/4", "1/4"], ["1/4", "3/4"]])  # (3/4) / (7/16)
         Fraction(12, 7)
         """
-        worst = _extremes(self, channel, leaking=True)
+        worst = _extremes(self, channel, clock.deadline(time_limit), leaking=True)
         return math.inf if (worst.below == 0).any() else exact.as_number((worst.above / worst.below).max())
 
-    def alip(self, channel: ChannelLike, unit: Unit = "nats") -> DensityBounds:
+    def alip(self, channel: ChannelLike, unit: Unit = "nats", *, time_limit: float | None = None) -> DensityBounds:
         """Return the least (lower, upper) with -lower <= i(x; y) <= upper under every prior of the set.
 
         Examples
@@ -158,9 +156,11 @@ class PriorSet(Record, ABC):
         >>> round(found.lower, 6), round(found.upper, 6)  # log 9/4, log 12/7
         (0.81093, 0.538997)
         """
-        return DensityBounds(self.pmc(channel, unit).max(), self.pml(channel, unit).max())
+        until = clock.deadline(time_limit)
+        falls, rises = (_worst("", self, channel, unit, until, leaking=leaking).max() for leaking in (False, True))
+        return DensityBounds(falls, rises)
 
-    def lip(self, channel: ChannelLike, unit: Unit = "nats") -> float:
+    def lip(self, channel: ChannelLike, unit: Unit = "nats", *, time_limit: float | None = None) -> float:
         """Return sup over the set of max |i(x; y)|.
 
         Examples
@@ -168,7 +168,7 @@ class PriorSet(Record, ABC):
         >>> round(dv.measures.L1Ball(["1/2", "1/2"], "1/4").lip([["3/4", "1/4"], ["1/4", "3/4"]]), 6)  # log 9/4
         0.81093
         """
-        both = self.alip(channel, unit)
+        both = self.alip(channel, unit, time_limit=time_limit)
         return max(both.lower, both.upper)
 
 
@@ -185,15 +185,19 @@ class _Extremes:
     priors: list[np.ndarray]
 
 
-def _extremes(priors: PriorSet, channel: Any, *, leaking: bool) -> _Extremes:
-    """Return max_x C_xy / least q_y for each y, or largest q_y / min_x C_xy; differences keep their digits."""
+def _extremes(priors: PriorSet, channel: Any, until: float, *, leaking: bool) -> _Extremes:
+    """Return max_x C_xy / least q_y for each y, or largest q_y / min_x C_xy; differences keep their digits.
+
+    Raises OutOfTime.
+    """
     channel = _matched(priors, channel)
-    ends = extremes(channel.matrix, np.flatnonzero(priors.possible()))
+    ends = extremes(channel.matrix, np.flatnonzero(_able(priors, until)))
     columns = np.flatnonzero(ends.top > 0).tolist()
     found: list[np.ndarray] = []
     means: list[Any] = []
     gaps: list[Any] = []
     for j in columns:
+        _in_time(until)
         values = channel.column(channel.outcomes[j])
         prior = priors.least(values if leaking else -values)
         gap = ends.top[j] - values if leaking else values - ends.bottom[j]
@@ -211,8 +215,29 @@ def _extremes(priors: PriorSet, channel: Any, *, leaking: bool) -> _Extremes:
     return _Extremes(channel, columns, above, below, np.array(gaps), at, found)
 
 
-def _worst(name: str, priors: PriorSet, channel: Any, unit: Unit, *, leaking: bool) -> Robust:
-    worst = _extremes(priors, channel, leaking=leaking)
+def _able(priors: PriorSet, until: float) -> np.ndarray:
+    """Return `priors.possible()`; where that asks a program for each secret, by a deadline."""
+    if isinstance(priors, Polytope):
+        return _allowed(priors, 0.0 if exact.is_exact(priors.matrix) else _ROUNDED, until)
+    return _allowed(priors, 0.0, until) if type(priors).possible is PriorSet.possible else priors.possible()
+
+
+def _allowed(priors: PriorSet, least: float, until: float) -> np.ndarray:
+    """Return which secrets have more than `least` under some prior; what one prior shows is not asked again."""
+    known = np.zeros(len(priors.secrets), dtype=bool)
+    for x, row in enumerate(np.eye(len(known))):
+        if not known[x]:
+            _in_time(until)
+            known |= (priors.least(-row) > least).astype(bool)
+    return known
+
+
+def _in_time(until: float) -> None:
+    clock.in_time(until, "for the worst prior of every outcome", "allow it longer, or merge outcomes.")
+
+
+def _worst(name: str, priors: PriorSet, channel: Any, unit: Unit, until: float, *, leaking: bool) -> Robust:
+    worst = _extremes(priors, channel, until, leaking=leaking)
     secrets, outcomes = worst.channel.secrets, worst.channel.outcomes
     return Robust(
         name,
@@ -442,7 +467,7 @@ class Polytope(PriorSet):
         >>> Polytope([[1, 0, 0]], [0]).possible().tolist()  # P_0 <= 0
         [False, True, True]
         """
-        return self._allowed(0.0 if exact.is_exact(self.matrix) else 1e-12)
+        return _allowed(self, 0.0 if exact.is_exact(self.matrix) else _ROUNDED, math.inf)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from divulge.designing.linear.robust import OutOfTime
+from divulge.clock import OutOfTime
 from divulge.errors import DivulgeError, number_of
 from divulge.extras import drawable
 from divulge.files.settings import using

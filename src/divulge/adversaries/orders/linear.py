@@ -6,13 +6,12 @@ solves the equations, or comes with multipliers that prove that nothing does.
 """
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from divulge import exact
+from divulge import clock, exact
 from divulge.errors import DivulgeError
 from divulge.extras import require
 
@@ -34,18 +33,9 @@ class Fit:
     prices: np.ndarray
 
 
-def deadline(time_limit: Any) -> float:
-    """Return when, on the monotonic clock, a time limit in seconds from now is over; inf where there is none."""
-    if time_limit is None:
-        return math.inf
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit > 0:
-        raise DivulgeError.of("time_limit", "be a number of seconds above 0, or None", "it", repr(time_limit))
-    return time.monotonic() + time_limit
-
-
 def solved(c: Any, until: float = math.inf, **constraints: Any) -> Any:
     """Return SciPy's solution of min c z over z >= 0 (HiGHS, dual simplex); None when there is none, or no time."""
-    left = {} if until == math.inf else {"time_limit": max(0.01, until - time.monotonic())}
+    left = {} if until == math.inf else {"time_limit": max(0.01, until - clock.now())}
     linprog = require("scipy.optimize", "science").linprog
     result = linprog(c, method="highs-ds", options={**_HIGHS, **left}, **constraints)
     if result.status == _OVER and left:

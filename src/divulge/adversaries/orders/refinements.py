@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from divulge import exact
+from divulge import clock, exact
 from divulge.adversaries.adversary import Gain
 from divulge.adversaries.leakages import Case, before_and_after
 from divulge.adversaries.orders.descent import nearest_by_descent
-from divulge.adversaries.orders.linear import deadline, nearest, supported
+from divulge.adversaries.orders.linear import nearest, supported
 from divulge.errors import DivulgeError
 from divulge.extras import require
 from divulge.model.accepted import ChannelLike
@@ -120,7 +120,7 @@ def refinement(
     True
     """
     a, b, tolerance = _pair(riskier, safer, tolerance)
-    found = _made_of(a.matrix, b.matrix, tolerance, rows_sum=True, until=deadline(time_limit))
+    found = _made_of(a.matrix, b.matrix, tolerance, rows_sum=True, until=clock.deadline(time_limit))
     certificate = Channel(found.z, a.outcomes, b.outcomes) if found.holds else None
     adversary = None if found.prices is None else _gain(found.prices.T, b.outcomes, a.secrets)
     return _verdict("average-case", a, b, found.holds, found.error, tolerance, certificate, adversary)
@@ -168,7 +168,7 @@ def max_case_refinement(
     1  1/4  3/4
     """
     a, b, tolerance = _pair(riskier, safer, tolerance)
-    inners, seen, until = _inners(a), _inners(b), deadline(time_limit)
+    inners, seen, until = _inners(a), _inners(b), clock.deadline(time_limit)
     mixtures, error = np.empty((len(seen.outcomes), len(inners.outcomes)), dtype=inners.posteriors.dtype), 0
     for i, posterior in enumerate(seen.posteriors.T):
         found = _made_of(inners.posteriors, posterior[:, None], tolerance, rows_sum=False, until=until)

@@ -236,7 +236,7 @@ def command(
             }
             if usefulness.frontier is None:
                 found, unreached = asked.best(prior, usefulness.at_least, usefulness.at_most, options)
-                table = found.compare() if named and not promises.protect else None
+                table = found.compare(time_limit=search.time_limit) if named and not promises.protect else None
                 shown = Shown(found, asked, unreached, table, title, tuple(promises.protect or ()))
             else:
                 curve = asked.curve(prior, usefulness.frontier, results.compare is not False, options)

@@ -208,6 +208,7 @@ class Curve:
                 for e, d in zip(levels, curve.designs, strict=True)
             ],
             "named": {name: [row.utility / per for row in rows] for name, rows in curve.named.items()},
+            "late": list(curve.late),
         }
 
     def print(self) -> None:
@@ -221,3 +222,5 @@ class Curve:
         print_table(
             f"{found['utility']} kept for {self.title}", [self.curve.kind.kind, "design", "bound", *names], rows
         )
+        if self.curve.late:
+            print(f"not tuned before the time limit was over: {', '.join(self.curve.late)}")

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from divulge.designing import clock
+from divulge import clock
 from divulge.designing.distances.certified import LOWEST, certified
 from divulge.designing.distances.program import Program
 from divulge.designing.distances.spanner import Spanner, spanner

@@ -60,7 +60,7 @@ def scored(
         kept, integers = _patterned(scoring, checker, bits, effort)
     elif loose.trivial:
         weights = floats @ solution.channel[:, kept]
-        integers = np.tile(_rounded(weights[None, :], 2**bits), (len(p), 1))
+        integers = np.tile(rounded(weights[None, :], 2**bits), (len(p), 1))
     else:
         weights = floats @ solution.channel[:, kept]
         lifts = np.maximum(solution.channel[:, kept], 0.0) / weights
@@ -81,9 +81,10 @@ def used_outcomes(channel: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 def unforbidden(scores: np.ndarray, limits: Limits) -> np.ndarray:
     """Return the scores with whole columns forbidden where one entry is and the limits rule zeros out."""
-    if limits.low == 0 and limits.ratio == math.inf:
+    closed = np.isneginf(scores).any(axis=0)
+    if (limits.low == 0 and limits.ratio == math.inf) or not closed.any():
         return scores
-    return np.where(np.isneginf(scores).any(axis=0), -math.inf, scores)
+    return np.where(closed, -math.inf, scores)
 
 
 def _patterned(scoring: Scoring, checker: rounding.Checker, bits: int, effort: Effort) -> tuple[np.ndarray, np.ndarray]:
@@ -100,13 +101,13 @@ def _patterned(scoring: Scoring, checker: rounding.Checker, bits: int, effort: E
         except Infeasible:
             break
         kept = used_outcomes(found.channel, scoring.reference)
-        integers = _rounded(np.where(scoring.allowed[:, kept], found.channel[:, kept], 0.0), 2**bits)
+        integers = rounded(np.where(scoring.allowed[:, kept], found.channel[:, kept], 0.0), 2**bits)
         if checker.keeps_all(integers):
             return kept, integers
     raise Infeasible("`utility` must leave a channel under the guarantees; what is forbidden leaves no room to round.")
 
 
-def _rounded(channel: np.ndarray, whole: int) -> np.ndarray:
+def rounded(channel: np.ndarray, whole: int) -> np.ndarray:
     """Return integers near the channel, 0 where it is not positive, what rows lack on their largest entries."""
     entries = np.maximum(channel, 0.0)
     integers = np.floor(entries / entries.sum(axis=1, keepdims=True) * whole).astype(np.int64)

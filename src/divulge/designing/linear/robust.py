@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from divulge import exact
+from divulge import clock, exact
+from divulge.clock import OutOfTime
 from divulge.designing import rounding
-from divulge.designing.effort import Effort
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.linear.certified import CertifiedChannel, unforbidden, used_outcomes
 from divulge.designing.linear.score_program import Scoring, Solution
 from divulge.designing.linear.scores import Score, dense
@@ -32,6 +33,8 @@ _ROUNDS = 60
 """Rounds in which priors are added: sets have few corners that matter, and every round's bound holds."""
 _HALF = 31
 """Bits of the lower half of an entry: sums of four billion halves are held by int64."""
+_MOST = 2**62
+"""Above every entry, which is at most 2^56."""
 _NEAR = 1e-10
 """By so much a prior may break a limit without being added: the tolerance of the solver."""
 
@@ -124,45 +127,63 @@ class RobustChecker(rounding.Checker):
 
     def keeps(self, columns: np.ndarray) -> np.ndarray:
         """Say for each column whether it keeps low, high and ratio under every prior; shape (M,)."""
-        good = super().keeps(columns)
-        if isinstance(self.priors, LowerBounded):
-            return good & self._keeps_bounded(self.priors, columns)
-        for y in np.flatnonzero(good).tolist():
-            in_time(self.effort)
-            column = columns[:, y].astype(object)
-            top, bottom = max(column.tolist()), min(column.tolist())
-            if self.limits.high != math.inf:
-                good[y] &= top <= self.limits.high * self.least_mean(self.priors, column)
-            if self.limits.low > 0:
-                good[y] &= bottom >= self.limits.low * -self.least_mean(self.priors, -column)
-        return good
-
-    def _keeps_bounded(self, priors: LowerBounded, columns: np.ndarray) -> np.ndarray:
-        """Return the same of all columns at once where no secret is rarer than c: their least means are
-        c sum_x v_x + (1 - N c) min_x v_x, and their largest with max_x v_x."""
-        in_time(self.effort)
-        high, low = self.limits.high, self.limits.low
-        c, good = Fraction(priors.least_probability), np.ones(columns.shape[1], dtype=bool)
-        rest, over = c.denominator - len(columns) * c.numerator, c.denominator
-        sure = c.numerator * (((columns >> _HALF).sum(axis=0).astype(object) << _HALF)
-                              + (columns & ((1 << _HALF) - 1)).sum(axis=0).astype(object))  # fmt: skip
-        top, bottom = columns.max(axis=0).astype(object), columns.min(axis=0).astype(object)
-        if high != math.inf:
-            good &= (top * (over * high.denominator) <= (sure + rest * bottom) * high.numerator).astype(bool)
-        if low > 0:
-            good &= (bottom * (over * low.denominator) >= (sure + rest * top) * low.numerator).astype(bool)
+        good, limits = super().keeps(columns), self.limits
+        some = columns[:, good]
+        top, bottom = some.max(axis=0, initial=0).astype(object), some.min(axis=0, initial=_MOST).astype(object)
+        kept = np.ones(some.shape[1], dtype=bool)
+        if limits.high != math.inf:
+            kept &= (top <= limits.high * least_means(self.priors, some, self.effort)).astype(bool)
+        if limits.low > 0:
+            kept &= (bottom >= limits.low * -least_means(self.priors, -some, self.effort)).astype(bool)
+        good[good] = kept
         return good
 
 
-class OutOfTime(DivulgeError):
-    """The time is up before the guarantees were decided over a set of priors."""
+def least_means(priors: PriorSet, columns: np.ndarray, effort: Effort = NO_HURRY) -> np.ndarray:
+    """Return lower bounds, in fractions, of the least mean of each integer column (N, M) over an exact set.
+
+    All of them are attained but those over a polytope. Raises OutOfTime.
+    """
+    if type(priors) in _AT_ONCE:
+        return _AT_ONCE[type(priors)](priors, columns, effort)
+    found, least_mean = np.zeros(columns.shape[1], dtype=object), LEAST_MEAN[type(priors)][1]
+    for y, column in enumerate(columns.T.astype(object)):
+        in_time(effort)
+        found[y] = least_mean(priors, column)
+    return found
+
+
+def _means_over_bounded(priors: LowerBounded, columns: np.ndarray, effort: Effort) -> np.ndarray:
+    """Return c sum_x v_x + (1 - N c) min_x v_x of each column v."""
+    in_time(effort)
+    c = Fraction(priors.least_probability)
+    total = ((columns >> _HALF).sum(axis=0).astype(object) << _HALF) + (columns & ((1 << _HALF) - 1)).sum(axis=0)
+    return c * total + (1 - len(columns) * c) * columns.min(axis=0).astype(object)
+
+
+def _means_over_hull(priors: ConvexHull, columns: np.ndarray, effort: Effort) -> np.ndarray:
+    """Return the least mean of each column under a corner, exact under those that rounding leaves open."""
+    corners, values = exact.as_floats(priors.corners), columns.astype(np.float64)
+    means = corners @ values
+    room = len(corners[0]) * 2.0**-50 * np.abs(values).max(axis=0, initial=0.0)
+    open_to = means <= means.min(axis=0) + room
+    found = np.full(columns.shape[1], math.inf, dtype=object)
+    for k in np.flatnonzero(open_to.any(axis=1)).tolist():
+        in_time(effort)
+        some, corner = np.flatnonzero(open_to[k]), rounding.Checker.of(priors.corners[k], Limits())
+        found[some] = np.minimum(found[some], corner.mass(columns[:, some]) * Fraction(1, int(corner.prior.sum())))
+    return found
+
+
+_AT_ONCE: dict[type[PriorSet], Callable[[Any, np.ndarray, Effort], np.ndarray]] = {
+    LowerBounded: _means_over_bounded, ConvexHull: _means_over_hull,
+}  # fmt: skip
+"""Kind of set -> the least means of all columns at once: one by one, of a hundred outcomes and more, takes seconds."""
 
 
 def in_time(effort: Effort) -> None:
     """Raise OutOfTime once the time is up."""
-    if effort.left <= 0:
-        raise OutOfTime.of("time_limit", "be long enough to decide the guarantees for all priors of the set", "it",
-                           "over before")  # fmt: skip
+    clock.in_time(effort.deadline, "to decide the guarantees for all priors of the set", "allow it longer.")
 
 
 def robust(

@@ -7,11 +7,12 @@ column replace all pairs of rows, and the floors cost no rows at all.
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from divulge.designing import clock
+from divulge import clock
 from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
@@ -89,15 +90,15 @@ class Scoring:
         least = float(self.guards.min())
         return not self.loose.any() and self.limits.high * least >= (1 - _EDGE) * (1 - self.limits.low * (1 - least))
 
-    @property
+    @cached_property
     def allowed(self) -> np.ndarray:
         """Where an entry may be positive, (N, M)."""
         return np.isfinite(self.scores)
 
-    @property
+    @cached_property
     def finite(self) -> np.ndarray:
         """The scores, 0 where the entry must be 0."""
-        return np.where(self.allowed, self.scores, 0.0)
+        return self.scores if self.allowed.all() else np.where(self.allowed, self.scores, 0.0)
 
     @property
     def reference(self) -> np.ndarray:
@@ -181,7 +182,7 @@ def _by_prices(scoring: Scoring, best: Solution, effort: Effort) -> Solution | N
 
 def _mean(scoring: Scoring, channel: np.ndarray) -> float:
     """Return the least mean score of a channel over the judges."""
-    return float((scoring.judges @ (channel * scoring.finite).sum(axis=1)).min())
+    return float((scoring.judges @ np.einsum("xy,xy->x", channel, scoring.finite)).min())
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,9 +423,7 @@ def _at_once(scoring: Scoring, effort: Effort) -> Solution:
     """Return the best channel that says nothing, as time is up; raise where it would release what is forbidden."""
     found = silent(scoring, effort.left)
     if found is None:
-        raise DivulgeError.of(
-            "time_limit", "be long enough to find a channel that keeps what is forbidden", "it", "over before"
-        )
+        raise clock.out_of_time("to find a channel that keeps what is forbidden", "allow it longer, or forbid less.")
     return found
 
 
@@ -445,7 +444,9 @@ def silent(scoring: Scoring, left: float = math.inf) -> Solution | None:
         bound = math.fsum(best.tolist()) + 2.0**-44 * math.fsum(np.abs(best).tolist())
     else:
         bound = bound_of(scoring, Dual(np.zeros(n), none, none, 0.0, shares))
-    return Solution(np.eye(m)[[int(least.argmax())] * n], bound)
+    channel = np.zeros((n, m))
+    channel[:, int(least.argmax())] = 1.0
+    return Solution(channel, bound)
 
 
 def bound_of(scoring: Scoring, dual: Dual) -> float:

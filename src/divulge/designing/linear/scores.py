@@ -20,6 +20,9 @@ from divulge.model.convert import as_channel
 from divulge.model.labels import Labels
 from divulge.model.record import Record
 
+MOST_SCORES = 100_000_000
+"""Scores there are at most: of 10,000 secrets, in 3 GiB with what is computed from them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Score(Record):
@@ -80,13 +83,15 @@ class Score(Record):
         return _mixed(given_secret(channel, secrets), scores), names
 
     def _entries(self, targets: Labels, outcomes: Labels | None) -> tuple[np.ndarray, Labels]:
-        if callable(self.of) and not hasattr(self.of, "__array__"):
+        fresh = callable(self.of) and not hasattr(self.of, "__array__")
+        if callable(self.of) and fresh:
+            _check_size(len(targets) * len(targets if outcomes is None else outcomes))
             names, at_once = targets if outcomes is None else outcomes, _AT_ONCE.get(self.of)
             values = [[self.of(x, y) for y in names] for x in targets] if at_once is None else at_once(targets, names)
         else:
             values, names = self.of, outcomes
         try:
-            scores = np.array(values, dtype=np.float64)
+            scores = np.array(values, dtype=np.float64, copy=None if fresh else True)
         except (TypeError, ValueError, OverflowError):
             raise DivulgeError.of("utility", "be a table of numbers", "a score", "something else") from None
         if scores.ndim != 2 or scores.shape[0] != len(targets) or not scores.shape[1]:
@@ -96,7 +101,7 @@ class Score(Record):
         return self._checked(scores), _labels.alphabet(names, scores.shape[1], "outcomes")
 
     def _checked(self, scores: np.ndarray) -> np.ndarray:
-        signed = self.sign * scores
+        signed = -scores if self.least else scores
         if not (signed < math.inf).all():
             where = np.argwhere(~(signed < math.inf))[0]
             refused = "-inf" if self.least else "+inf"
@@ -116,7 +121,10 @@ class Score(Record):
         >>> hit.value(np.array([0.5, 0.5]), scores, np.array([[0.75, 0.25], [0.25, 0.75]]))
         0.75
         """
-        each = np.array([math.fsum(row) for row in np.where(channel > 0, scores, 0.0) * channel])
+        used = channel.any(axis=0)
+        scores, channel = (scores, channel) if used.all() else (scores[:, used], channel[:, used])
+        terms = np.where(channel > 0, scores, 0.0) * channel
+        each = np.array([math.fsum(row[row != 0].tolist()) for row in terms])
         seen = prior > 0
         return self.sign * (float(each[seen].min()) if self.worst else math.fsum((prior * each)[seen].tolist()))
 
@@ -189,6 +197,14 @@ def _equal(targets: Labels, names: Labels) -> np.ndarray:
 def _differences(targets: Labels, names: Labels) -> np.ndarray:
     """Return the differences of numbers that labels are, shape (N, M)."""
     return np.subtract.outer(*(np.array([_number(label) for label in labels]) for labels in (targets, names)))
+
+
+def _check_size(entries: int) -> None:
+    if entries > MOST_SCORES:
+        raise DivulgeError.of(
+            "utility", f"be a score of at most {MOST_SCORES:,} pairs of a secret and an outcome", "their number",
+            f"{entries:,}", "merge values into fewer groups, or take a utility such as mutual-information.",
+        )  # fmt: skip
 
 
 _AT_ONCE: dict[Any, Callable[[Labels, Labels], np.ndarray]] = {

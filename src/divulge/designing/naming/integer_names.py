@@ -2,12 +2,14 @@
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.naming.names import Naming, OwnNames, leads_asked
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.rounding import Checker
@@ -32,6 +34,7 @@ class Rounder:
     naming: Naming
     names: OwnNames
     bits: int
+    effort: Effort = NO_HURRY
 
     def __call__(self, channel: np.ndarray) -> np.ndarray:
         """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism."""
@@ -60,13 +63,13 @@ class Rounder:
         def at(step: int) -> np.ndarray:
             share = _LEAST_SHARE * 4.0**step
             mixed = (1 - share) * channel + share * start
-            return _largest_remainders((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
+            return rounded((1 - share) * mixed + share * (self.prior @ mixed), 2**self.bits)
 
         @functools.cache
         def keeps(step: int) -> bool:
             return self._keeps(at(step))
 
-        step = 0 if keeps(0) else least_integer(keeps, 0, last)
+        step = 0 if keeps(0) else _first(keeps, last) if self.effort.late() else least_integer(keeps, 0, last)
         return at(step) if step <= last else None
 
     def _keeps(self, integers: np.ndarray) -> bool:
@@ -85,16 +88,25 @@ class Rounder:
         return np.array([math.ceil(least[p]) for p in shares.tolist()], dtype=object)
 
 
-def _largest_remainders(channel: np.ndarray, whole: int) -> np.ndarray:
-    """Return integers near the channel; what the rows lack goes to their largest remainders, own outcomes first."""
-    exact = channel / channel.sum(axis=1, keepdims=True) * whole
+def _first(keeps: Callable[[int], bool], last: int) -> int:
+    """Return the first of doubled steps that keeps all, or one behind the last."""
+    return next((step for step in (1, 2, 4, 8, 16, last) if keeps(step)), last + 1)
+
+
+def rounded(channel: np.ndarray, whole: int) -> np.ndarray:
+    """Return integers near the channel; what the rows lack goes to own outcomes first, then evenly along each row.
+
+    No entry is off by more than a unit but for the own one, and none that is 0 grows (error diffusion).
+    """
+    exact, own = channel / channel.sum(axis=1, keepdims=True) * whole, np.arange(len(channel))
     integers = np.floor(exact).astype(np.int64)
-    lacking = whole - integers.sum(axis=1)
-    remainders = exact - integers + 2 * np.eye(len(channel))
-    order = np.argsort(-remainders, axis=1, kind="stable")
-    more = np.arange(len(channel)) < lacking[:, None]
-    np.put_along_axis(integers, order, np.take_along_axis(integers, order, axis=1) + more, axis=1)
-    own = np.arange(len(integers))
+    rests = exact - integers
+    integers[own, own] += 1
+    rests[own, own] = 0.0
+    steps = np.cumsum(rests, axis=1)
+    lacking = np.maximum(whole - integers.sum(axis=1), 0)
+    steps *= (np.minimum(lacking, steps[:, -1]) / np.maximum(steps[:, -1], 1.0))[:, None]
+    integers += np.diff(np.floor(steps), axis=1, prepend=0.0).astype(np.int64)
     integers[own, own] += whole - integers.sum(axis=1)
     return integers
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from divulge.designing import clock
+from divulge import clock
+from divulge.clock import OutOfTime
 from divulge.designing.effort import Effort
 from divulge.designing.linear.certified import possible
-from divulge.designing.linear.robust import OutOfTime, RobustChecker, of_each_secret, robust, tightened_over
+from divulge.designing.linear.robust import RobustChecker, of_each_secret, robust, tightened_over
 from divulge.designing.linear.scores import Score
 from divulge.designing.naming.estimation import Estimation
 from divulge.designing.naming.integer_names import Rounder
@@ -26,6 +27,12 @@ from divulge.guarantees.guarantee import Guarantee
 from divulge.measures.robust import PriorSet
 from divulge.model.labels import Labels
 from divulge.model.prior import Prior
+
+_MADE, _INVERTED = 4e-7, 2e-10
+"""Seconds of a slow core that a channel takes over the square of the number of values, and its variance over the cube:
+measured."""
+_FEW = 800
+"""Values that are always tried: a channel of them takes next to no time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +56,26 @@ class Asked:
 
     def _one(self, prior: Prior, effort: Effort) -> Design:
         """Return the design for one prior; secrets that never occur have outcomes of their own too."""
+        least = self._seconds(len(prior))
+        if least > max(effort.left, self._seconds(_FEW)):
+            raise clock.out_of_time(
+                f"for outcomes under the names of {len(prior):,} values", "allow it longer, or merge values."
+            )
         exact, p = limits_of(self.promised), prior.floats
         support, sure = possible(prior)
         limits = exact.floats().tightened(float(p[support].min()), len(p))
         naming = Naming.of(limits, Range(p, p, p), self.names)
-        found = self._best(prior, support, sure, limits, naming, effort)
+        hurried = replace(effort, deadline=effort.deadline - least / 2)
+        found = self._best(prior, support, sure, limits, naming, hurried)
         if not np.isfinite(found.channel).all():
             raise DivulgeError.of("utility", "be finite under the guarantees", "it", "infinite")
-        rounder = Rounder(Checker.of(prior.probabilities, exact), p, naming, self.names, self.bits)
+        rounder = Rounder(Checker.of(prior.probabilities, exact), p, naming, self.names, self.bits, effort)
         integers = rounder(_on_all(found.channel, support, p))
         return self._made(prior, None, integers, found, self._value(prior, integers / 2.0**self.bits), effort)
+
+    def _seconds(self, many: int) -> float:
+        """Return about how long one channel of so many values takes: to be found, made integers and measured."""
+        return _MADE * many**2 + (_INVERTED * many**3 if isinstance(self.goal, Estimation) else 0.0)
 
     def _best(
         self, prior: Prior, support: np.ndarray, exactly: np.ndarray, limits: Limits, naming: Naming, effort: Effort

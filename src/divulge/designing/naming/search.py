@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from divulge import clock
 from divulge.designing.effort import Effort
 from divulge.designing.linear.score_program import Scoring, Solution, solved
 from divulge.designing.methods import mixture_of
@@ -26,7 +27,7 @@ from divulge.designing.polytope.utilities import SUBCONVEX, SubConvex
 from divulge.designing.pricing.counting import Counting
 from divulge.designing.pricing.problem import Problem
 from divulge.designing.pricing.subset_sums import singletons
-from divulge.designing.start.circular_arcs import in_a_hurry, without_search
+from divulge.designing.start.circular_arcs import at_once
 from divulge.designing.start.closed_forms import closed
 from divulge.designing.start.diagonal import truncated
 from divulge.designing.supports.correlated import Informed
@@ -41,8 +42,6 @@ _STEPS = 24
 """Linear programs of a climb at most: each is one over all entries, and the first few bring nearly all."""
 _WAYS = (1.0, 0.7, 0.4, 0.2, 0.1, 0.05, 0.02)
 """Shares of the way to a program's channel that are tried, about halved: the best is looked for no closer."""
-_OF_ARCS = 3e-8
-"""Seconds of a slow core that a channel of arcs takes, over the cube of the number of values: measured."""
 _SETTLED = 1e-6
 """A climb ends where it rises by a smaller share: what is found has no proof that it would spoil."""
 
@@ -94,13 +93,16 @@ class Named:
 
 def best_found(task: Named, unnamed: np.ndarray, effort: Effort) -> tuple[np.ndarray, str]:
     """Return (the best channel that was found, how), also from the columns of a good one without names."""
-    best, most, how = np.zeros((0, 0)), -math.inf, ""
-    for name, channel in candidates(task, unnamed):
-        if best.size and not effort.spend():
+    best, most, how, began = np.zeros((0, 0)), -math.inf, "", clock.now()
+    for k, (name, channel) in enumerate(candidates(task, unnamed)):
+        took = (clock.now() - began) / max(k, 1)
+        if best.size and (not effort.spend() or effort.left < took):
             break
         channel = often_enough(channel, task)
         if not keeps(channel, task.prior, task.limits, task.naming.leads):
             continue
+        if not len(best) and effort.late():
+            return channel, name
         value = task.value(channel)
         if value > most or not len(best):
             best, most, how = channel, value, name
@@ -217,14 +219,13 @@ def unconstrained(task: Named, effort: Effort) -> tuple[np.ndarray, float]:
     if isinstance(task.goal, Estimation) and len(task.prior) > SOLVED:
         return np.ones((len(task.prior), 1)), problem.bound
     if isinstance(utility, Informed):
-        found = without_search(Problem.of(singletons(classes), utility, task.limits))
+        found = at_once(Problem.of(singletons(classes), utility, task.limits), effort)
         told = SubConvex(utility.name, utility.f, utility.logarithmic, utility.terms, utility.rise)
         problem = Problem.of(classes, told, task.limits)
     elif len(task.prior) <= SOLVED or Counting.fits(classes):
         _, found = mixture_of(problem, effort)
     else:
         apart = Problem.of(singletons(classes), utility, task.limits)
-        hurried = effort.left < _OF_ARCS * len(task.prior) ** 3
-        found = closed(problem) or (in_a_hurry if hurried else without_search)(apart)
+        found = closed(problem) or at_once(apart, effort)
     weights, lifts = outcomes_of(found.weights, found.vertices, found.classes)
     return lifts * weights, min(found.bound, problem.bound)

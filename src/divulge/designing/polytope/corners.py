@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge import exact
+from divulge import clock, exact
 from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.polytope.limits import Limits
 from divulge.errors import DivulgeError
@@ -124,11 +124,10 @@ def rays_of(limits: Limits, corners: np.ndarray, effort: Effort = NO_HURRY) -> n
 
     def each(largest: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
         for row in chain(largest, (row for row in shared() if (row < 0).any())):
-            if not effort.left:
-                raise DivulgeError.of(
-                    "time_limit", "be long enough for the extreme columns of a set", "it", "over before",
-                    "take a linear utility, such as hamming, or fewer secrets.",
-                )  # fmt: skip
+            clock.in_time(
+                effort.deadline, "for the extreme columns of a set",
+                "take a linear utility, such as hamming, or fewer secrets.",
+            )  # fmt: skip
             yield row
 
     parts = [[]] if limits.capacity == math.inf else [[unit[x] - unit[z] for z in range(n) if z != x] for x in range(n)]

@@ -10,6 +10,8 @@ import numpy as np
 from divulge.errors import DivulgeError
 
 Function = Callable[[np.ndarray], np.ndarray]
+_LISTED = 1_000_000
+"""Terms that are added up without an error of rounding, in a tenth of a second; of more, rows are added up first."""
 UNIT = 2.0**-50
 """How far floating point moves the value of a function, as a share of its terms."""
 _STEP = 1e-5
@@ -46,7 +48,8 @@ class SubConvex:
         q = prior @ channel
         seen = q > 0
         lifts = channel[:, seen] / q[seen]
-        return max(0.0, math.fsum((prior[:, None] * q[seen] * self.f(lifts)).ravel().tolist()))
+        terms = prior[:, None] * q[seen] * self.f(lifts)  # none is negative: what rounds is each by itself
+        return max(0.0, math.fsum((terms if terms.size <= _LISTED else terms.sum(axis=1)).ravel().tolist()))
 
     def at(self, prior: np.ndarray, lifts: np.ndarray) -> np.ndarray:
         """Return mu(v) = sum_x P_x f(v_x) of each row of lifts, shape (n,)."""

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from divulge.designing import clock
+from divulge import clock
 from divulge.designing.effort import Effort
 from divulge.designing.master.restricted_master import Dual
 from divulge.designing.polytope.limits import Classes

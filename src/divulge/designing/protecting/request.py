@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from divulge.designing import clock, rounding
+from divulge import clock
+from divulge.designing import rounding
 from divulge.designing.effort import Effort
 from divulge.designing.linear.certified import CertifiedChannel, used_outcomes
 from divulge.designing.linear.scores import Score

@@ -45,15 +45,14 @@ def simplex(problem: Problem) -> Mixture | None:
     if min(problem.limits.ratio, problem.limits.capacity) < math.inf:
         return None
     box = problem.shape.boxes[0]
-    p_min = float(classes.probability.min())
-    own = np.eye(len(classes.size), dtype=np.int64)
-    if box.t <= p_min * (1 + _EDGE):
-        counts = 0 * own
-    elif 1 - box.t <= p_min * (1 + _EDGE):
-        counts = classes.size - own
-    else:
+    edge, own = float(classes.probability.min()) * (1 + _EDGE), np.arange(len(classes.size))
+    if min(box.t, 1 - box.t) > edge:
         return None
-    vertices = box_vertices(box, classes, counts, np.arange(len(own)))
+    counts = np.zeros((len(own), len(own)), dtype=np.int64)
+    if box.t > edge:
+        counts += classes.size
+        counts[own, own] -= 1
+    vertices = box_vertices(box, classes, counts, own)
     return _optimal(problem, classes.probability * classes.size, vertices)
 
 
@@ -119,7 +118,7 @@ def _rounded_up(channel: np.ndarray, value: float) -> Solution:
     return Solution(channel, value * (1 + 1e-15 * len(channel)))
 
 
-def likeliest_response(scoring: Scoring) -> Solution | None:
+def likeliest_response(scoring: Scoring, _effort: Effort = NO_HURRY) -> Solution | None:
     """Return randomized response on the k likeliest secrets, one of which all others say, for the best k.
 
     Under a bound r on ratios the truth is told with probability max_k r P(k likeliest) / (r + k - 1).
@@ -143,7 +142,7 @@ def _binds(limits: Limits, p: np.ndarray) -> bool:
     return limits.low > 0 or limits.high * float(p.min()) < 1 - _EDGE
 
 
-def disclosed(scoring: Scoring) -> Solution | None:
+def disclosed(scoring: Scoring, _effort: Effort = NO_HURRY) -> Solution | None:
     """Return the likeliest secrets as they are, the rest as the likeliest: optimal under a bound on the capacity.
 
     The truth of y is told with probability at most max_x C_xy, and these add up to the capacity.
@@ -165,17 +164,19 @@ def disclosure(p: np.ndarray, outcomes: float) -> np.ndarray:
     return channel
 
 
-def truth_told(scoring: Scoring) -> Solution | None:
-    """Return the channel of the relaxation in 2 N numbers, where it keeps all limits and reaches its bound."""
+def truth_told(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution | None:
+    """Return the channel of the relaxation in 2 N numbers, where it keeps all limits and reaches its bound in time."""
     p, limits = _hamming(scoring), scoring.limits
     if p is None or limits.trivial:
         return None
-    channel, bound = truthful(p, limits)
+    channel, bound = truthful(p, limits, effort)
+    if channel is None:
+        return None
     lacks = np.abs(channel.sum(axis=1) - 1).max() > _TIGHT or bound - float(p @ np.diag(channel)) > _TIGHT * bound
     return None if lacks or not limits.nearly_kept(channel, p, _TIGHT) else Solution(channel, bound)
 
 
-def truth_told_alike(scoring: Scoring) -> Solution | None:
+def truth_told_alike(scoring: Scoring, _effort: Effort = NO_HURRY) -> Solution | None:
     """Return a channel that tells all N secrets with the same probability t, where the least of these cannot be more.
 
     Under a bound h on the lift sum_y C_yy <= h, so that t <= h / N, which equally likely outcomes reach where the rest
@@ -203,16 +204,18 @@ def truth_told_alike(scoring: Scoring) -> Solution | None:
     return None
 
 
-def truth_bound(scoring: Scoring) -> float:
+def truth_bound(scoring: Scoring, effort: Effort = NO_HURRY) -> float:
     """Return an upper bound of the probability of the truth, inf for all other scores."""
     p = _hamming(scoring)
-    return math.inf if p is None else truthful(p, scoring.limits)[1]
+    return math.inf if p is None else truthful(p, scoring.limits, effort)[1]
 
 
-SCORED: tuple[Callable[[Scoring], Solution | None], ...] = (likeliest_response, disclosed, truth_told, truth_told_alike)
+SCORED: tuple[Callable[[Scoring, Effort], Solution | None], ...] = (
+    likeliest_response, disclosed, truth_told, truth_told_alike
+)  # fmt: skip
 """Of linear scores: tried in this order; each gives None where it does not apply."""
 
 
-def closed_score(scoring: Scoring, _effort: Effort = NO_HURRY) -> Solution | None:
+def closed_score(scoring: Scoring, effort: Effort = NO_HURRY) -> Solution | None:
     """Return the solution of the first closed form that applies to scores, None where none does."""
-    return next((found for form in SCORED if (found := form(scoring)) is not None), None)
+    return next((found for form in SCORED if (found := form(scoring, effort)) is not None), None)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from divulge.designing import clock
+from divulge import clock
 from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.master.caratheodory import purified
 from divulge.designing.master.column_generation import Mixture

@@ -1,7 +1,7 @@
 """What a release tells of another variable that the secret is correlated with: the best mixture of all vertices."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,6 +67,10 @@ class Informed(Record, SubConvex):
         both = prior[:, None] * self.given
         mass = both.sum(axis=0)
         return mass[mass > 0], both[:, mass > 0] / mass[mass > 0]
+
+    def merged(self, prior: np.ndarray, together: Sequence[np.ndarray]) -> "Informed":
+        """Return the utility where secrets, given by their places, are one."""
+        return replace(self, given=np.array([prior[own] @ self.given[own] / prior[own].sum() for own in together]))
 
     def of(self, prior: np.ndarray, channel: np.ndarray) -> float:
         """Return the utility of a float channel of shape (N, M)."""

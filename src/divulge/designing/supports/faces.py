@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from divulge.designing.effort import Effort
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.linear.score_program import Scoring, solved
 from divulge.designing.master.column_generation import Mixture, generate, uninformed
 from divulge.designing.master.restricted_master import Dual
@@ -21,7 +21,7 @@ from divulge.designing.polytope.vertices import Outcomes, Vertices, inside
 from divulge.designing.pricing.counting import Counting
 from divulge.designing.pricing.enumeration import Enumeration
 from divulge.designing.pricing.problem import Oracle, Problem, simple_start
-from divulge.designing.start.circular_arcs import without_search
+from divulge.designing.start.circular_arcs import at_once
 from divulge.designing.supports.correlated import Informed
 from divulge.designing.supports.given_outcomes import Task, climbed, programs
 from divulge.designing.supports.spatial import SpatialBranchAndBound
@@ -37,6 +37,8 @@ _CLIMBING = 40
 
 _SHARE = 0.6
 """The share of the time left that tangents may take."""
+_PRICED = 1e-6
+"""Seconds of a slow core, over the square of the number of secrets, that the first prices of all vertices take."""
 
 
 def best_within(
@@ -60,16 +62,18 @@ def best_within(
             return name, replace(found, vertices=Outcomes.of(lifts, apart, utility), classes=apart)
     problem = Problem.of(apart, utility, limits)
     if limits.trivial or size == 1:
-        return CLOSED, _some(problem, kinds, 0.0)
-    start = without_search(problem) if kinds.all(axis=0).any() else _some(problem, kinds, problem.bound)
+        return CLOSED, _some(problem, kinds, 0.0, effort)
+    start = at_once(problem, effort) if kinds.all(axis=0).any() else _some(problem, kinds, problem.bound, effort)
     name = LISTED if Enumeration.fits(problem) else SEARCHED
     if method not in (None, name):
         raise DivulgeError.of("method", f"be {name} for such a utility and alphabet", "it", repr(method))
     hurried = effort.less(math.inf)
+    if hurried.late() or effort.left < _PRICED * size**2:
+        return name, start
     simple = simple_start(problem).lifts(apart)
     lifts = np.concatenate([start.vertices.lifts(apart), simple[inside(simple, kinds).any(axis=1)]])
     if name == LISTED:
-        oracle = Faces(problem, np.ones((size, 1), dtype=bool), Enumeration(problem, kinds))
+        oracle = Faces(problem, np.ones((size, 1), dtype=bool), Enumeration(problem, kinds), hurried)
     elif isinstance(utility, Informed):
         oracle, near = SpatialBranchAndBound(problem, utility, kinds, effort), hurried.some(_SHARE)
         near = replace(near, tolerance=ENOUGH / 100)
@@ -77,13 +81,14 @@ def best_within(
         lifts = np.concatenate([lifts, start.vertices.lifts(apart), seen])
     else:
         counted = Counting.fits(apart)
-        oracle = Faces(problem, kinds, Counting(problem, effort) if counted else everything(problem, effort))
+        whole = Counting(problem, hurried) if counted else everything(problem, hurried)
+        oracle = Faces(problem, kinds, whole, hurried)
     found = start
     if not found.settled(problem, ENOUGH / 10):
         seen = Outcomes.of(lifts, apart, utility)
         found = start.or_better(generate(problem, oracle, hurried, replace(start, seen=seen)), problem)
-    if name == SEARCHED and not found.settled(problem, ENOUGH):
-        found = max(found, _higher(problem, kinds, found, effort), key=lambda one: one.utility(problem))
+    if name == SEARCHED and not found.settled(problem, ENOUGH) and not hurried.late():
+        found = max(found, _higher(problem, kinds, found, hurried), key=lambda one: one.utility(problem))
     return name, found
 
 
@@ -108,12 +113,15 @@ def _higher(problem: Problem, kinds: np.ndarray, found: Mixture, effort: Effort)
     return combination(problem, channel, found.bound, _RARE)[0]
 
 
-def _some(problem: Problem, kinds: np.ndarray, bound: float) -> Mixture:
+def _some(problem: Problem, kinds: np.ndarray, bound: float, effort: Effort) -> Mixture:
     """Return any mixture of outcomes of the kinds: the uninformative column where one forbids nothing."""
     if kinds.all(axis=0).any():
         return uninformed(problem, bound)
     p = problem.classes.probability[None, :]
-    found = solved(Scoring(np.where(kinds, 0.0, -np.inf), problem.limits, p, p)).channel
+    even = kinds / np.maximum(kinds.sum(axis=1, keepdims=True), 1)
+    if kinds.any(axis=1).all() and problem.limits.nearly_kept(even, p[0], 0.0):
+        return combination(problem, even, bound, _RARE)[0]
+    found = solved(Scoring(np.where(kinds, 0.0, -np.inf), problem.limits, p, p), effort).channel
     return combination(problem, np.where(kinds, found, 0.0), bound, _RARE)[0]
 
 
@@ -124,13 +132,17 @@ class Faces:
     problem: Problem
     kinds: np.ndarray
     oracle: Oracle[Vertices]
+    effort: Effort = NO_HURRY
 
     def price(self, dual: Dual, enough: float = 0.0) -> tuple[Outcomes, float]:
-        """Return the vertices of each kind that the oracle finds, and the largest of its excesses."""
+        """Return the vertices of each kind that the oracle finds, and the largest of its excesses; inf out of time."""
         problem, p = self.problem, self.problem.classes.probability
         dearest = p * (float((dual.classes / p).max()) + _DEAR * problem.top)
         found, worst = [np.zeros((0, len(p)))], -np.inf
         for kind in self.kinds.T:
+            if self.effort.late():
+                worst = math.inf
+                break
             fresh, excess = self.oracle.price(Dual(np.where(kind, dual.classes, dearest), dual.capacity), enough)
             lifts = fresh.lifts(problem.classes)
             found.append(lifts[(lifts[:, ~kind] == 0).all(axis=1)])

@@ -5,16 +5,19 @@ too few places for them; then linear programs climb. The utility is convex in th
 touches it from below is no more than it elsewhere: the best channel for that score has at least as much utility.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from divulge.clock import OutOfTime
 from divulge.designing.effort import Effort
-from divulge.designing.linear.certified import CertifiedChannel, scored, unforbidden
+from divulge.designing.linear.certified import CertifiedChannel, rounded, scored, unforbidden
 from divulge.designing.linear.score_program import Infeasible, Scoring, solved
 from divulge.designing.linear.scores import Score
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.polytope.utilities import SubConvex
+from divulge.designing.rounding import Checker, certified
 from divulge.model.labels import Labels
 
 _STARTS = 12
@@ -28,6 +31,8 @@ _FEWEST = 4
 
 _SETTLED = 1e-9
 """A climb ends where it rises by a smaller share: rounding to integers takes as much."""
+_SHARES = (0.0, *2.0 ** -np.arange(40, -1, -8))
+"""Shares of an even spread that make room for rounding, where no more is computed: each a 256th of the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +83,42 @@ def on_alphabet(task: Task, columns: np.ndarray, names: Labels, bits: int, effor
             break
     assert best is not None
     scores = np.where(task.allowed, task.utility.slopes(task.floats, best), -np.inf)
-    score = Score(scores, name=task.utility.name)
-    found = scored(task.p, task.limits, score, scores, names, bits, Effort(), "linear-program")
-    return replace(found, unrounded=task.utility.of(task.floats, best))
+    score, reached = Score(scores, name=task.utility.name), task.utility.of(task.floats, best)
+    late: OutOfTime | None = None
+    try:
+        found = scored(task.p, task.limits, score, scores, names, bits, effort, "linear-program")
+    except OutOfTime as over:
+        found, late = None, over
+    if found is None or effort.late():  # perhaps before the program was solved
+        at_hand = _as_it_is(task, best, names, bits)
+        if at_hand is not None and (found is None or found.integers.shape[1] < at_hand.integers.shape[1]):
+            found = at_hand
+    if found is None:
+        assert late is not None
+        raise late
+    return replace(found, unrounded=reached)
+
+
+def _as_it_is(task: Task, channel: np.ndarray, names: Labels, bits: int) -> CertifiedChannel | None:
+    """Return a float channel in integers, its bound unknown; None where rounding breaks the limits.
+
+    Where outcomes forbid secrets, it makes way for what spreads each secret evenly over what it may lead to.
+    """
+    weights, checker = task.floats @ channel, Checker.of(task.p, task.limits)
+    if task.allowed.all():
+        some = np.flatnonzero(weights > 0)
+        integers = certified(weights[some], channel[:, some] / weights[some], checker, bits)
+        return _at_hand(integers, names, some) if integers.shape[1] == len(some) else None
+    even = task.allowed / task.allowed.sum(axis=1, keepdims=True)
+    for share in _SHARES:
+        integers = rounded((1 - share) * channel + share * even, 2**bits)
+        if checker.keeps_all(integers):
+            return _at_hand(integers, names, np.arange(len(weights)))
+    return None
+
+
+def _at_hand(integers: np.ndarray, names: Labels, places: np.ndarray) -> CertifiedChannel:
+    return CertifiedChannel(integers, [names[y] for y in places.tolist()], places, math.inf, "time-limit")
 
 
 def _placed(task: Task, columns: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -115,7 +153,10 @@ def climbed(task: Task, channel: np.ndarray, most: int, effort: Effort) -> tuple
         step += 1
         scores = np.where(task.allowed, task.utility.slopes(task.floats, channel), -np.inf)
         scoring = Scoring(unforbidden(scores, task.loose), task.loose, task.floats[None, :], task.floats[None, :])
-        trial = np.where(task.allowed, np.maximum(solved(scoring).channel, 0.0), 0.0)
+        try:
+            trial = np.where(task.allowed, np.maximum(solved(scoring, effort).channel, 0.0), 0.0)
+        except OutOfTime:
+            break
         reached = float(task.value(trial).sum())
         if not reached > value + _SETTLED * abs(value):
             break

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from divulge.designing.alternatives import Alternative, Alternatives
+from divulge.designing.effort import NO_HURRY, Effort
 from divulge.designing.result import Design
 from divulge.designing.tradeoff.families import FAMILIES, tuned
 from divulge.errors import DivulgeError
@@ -16,12 +17,12 @@ from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 
 
-def alternatives(design: Design) -> Alternatives:
-    """Return the design and the best member of each named family that keeps its guarantees."""
+def alternatives(design: Design, effort: Effort = NO_HURRY) -> Alternatives:
+    """Return the design and the best member of each named family that keeps its guarantees, as many as time allows."""
     if any(isinstance(one, MetricPrivacy) for one in design.guarantees):
         rows = _about_distances(design)
     else:
-        rows = [found for name in FAMILIES if (found := best_of(design, name)) is not None]
+        rows = [found for name in FAMILIES if (found := best_of(design, name, effort)) is not None]
     rows.sort(key=lambda row: row.utility, reverse=not design.minimized)
     first = Alternative.of("design", design.joint, design.utility, design.priors)
     return Alternatives((first, *rows), design.objective, design.bound)
@@ -49,7 +50,7 @@ def _about_distances(design: Design) -> list[Alternative]:
     return rows
 
 
-def best_of(design: Design, family: str) -> Alternative | None:
+def best_of(design: Design, family: str, effort: Effort = NO_HURRY) -> Alternative | None:
     """Return the best member of a family that keeps the guarantees of the design; None where none has a utility.
 
     Families are tuned to what they say of the data: none is known for another variable that is protected.
@@ -57,15 +58,18 @@ def best_of(design: Design, family: str) -> Alternative | None:
     if design.protect:
         return None
     sign = -1.0 if design.minimized else 1.0
-    return best_member(family, design.prior, design.guarantees, design.utility_of, sign, design.priors)
+    return best_member(family, design.prior, design.guarantees, design.utility_of, sign, design.priors, effort)
 
 
 def best_member(
     family: str, prior: Prior, guarantees: tuple[Guarantee, ...], utility_of: Callable[[Channel], float | None],
-    sign: float = 1.0, priors: PriorSet | None = None,
+    sign: float = 1.0, priors: PriorSet | None = None, effort: Effort = NO_HURRY,
 ) -> Alternative | None:  # fmt: skip
     """Return the member of most utility (of a distortion, sign -1, least) under guarantees, for each of `priors`."""
-    found = [(utility_of(named.channel), named) for named in tuned(FAMILIES[family], prior, guarantees, priors)]
+    if effort.late():
+        return None
+    members = tuned(FAMILIES[family], prior, guarantees, priors, effort)
+    found = [(utility_of(named.channel), named) for named in members]
     known = [(value, named) for value, named in found if value is not None]
     if not known:
         return None

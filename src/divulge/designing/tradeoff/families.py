@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from divulge.clock import OutOfTime
 from divulge.designing.effort import NO_HURRY, Effort
-from divulge.designing.linear.robust import OutOfTime, RobustChecker, in_time
+from divulge.designing.linear.robust import RobustChecker, in_time
 from divulge.designing.polytope.limits import Limits, limits_of
 from divulge.designing.start import closed_forms
 from divulge.guarantees.guarantee import Guarantee
@@ -225,7 +226,7 @@ def tuned(
 ) -> list[Named]:  # fmt: skip
     """Return for each variant of a family the strongest member that keeps guarantees, under every prior of a set.
 
-    Variants that are not decided over a set once the time is up are left out.
+    Variants that are not tuned once the time is up are left out.
     """
     task = _Task(prior, guarantees, limits_of(guarantees), priors, effort)
     found: list[Named] = []
@@ -277,9 +278,8 @@ class _Task:
         return self.limits.floats()
 
     def sides(self, c: np.ndarray, margin: float) -> Iterator[tuple[Any, Any]]:
-        """Yield for each limit what must not exceed what, with a little room; raises OutOfTime over a set of priors."""
-        if self.priors is not None:
-            in_time(self.effort)
+        """Yield for each limit what must not exceed what, with a little room; raises OutOfTime."""
+        in_time(self.effort)
         limits, everywhere = self.floats, c.max(axis=0)
         if limits.ratio < math.inf:
             yield everywhere, c.min(axis=0) * limits.ratio * (1 - margin)
@@ -296,7 +296,7 @@ class _Task:
             yield most[seen] * limits.low * (1 + margin), inside[:, seen].min(axis=0)
 
     def nearly(self, entries: np.ndarray, margin: float) -> bool:
-        """Say whether a float channel keeps the limits with a little room; raises OutOfTime over a set of priors."""
+        """Say whether a float channel keeps the limits with a little room; raises OutOfTime."""
         return all(bool((above <= allowed).all()) for above, allowed in self.sides(entries, margin))
 
     def excess(self, entries: np.ndarray, margin: float) -> float:

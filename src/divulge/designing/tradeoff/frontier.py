@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from divulge import clock
 from divulge.designing.alternatives import Alternative
 from divulge.designing.design import design
+from divulge.designing.effort import Effort
 from divulge.designing.result import Design
 from divulge.designing.tradeoff.comparison import best_of
 from divulge.designing.tradeoff.families import FAMILIES
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
 _ROUNDS = 80
 """Designs for one end of the bracket at most: the third of them that halve reach 1e-8; others end it far sooner."""
+_EACH = 0.25
+"""The share of the time left that one design may take: those at levels that decide nothing take far less."""
+_LEAST_SHARE = 0.05
+"""The share of the time limit with which no further design is begun."""
 _WIDE = 1e-6
 """The share of a level from which on what lies between the two is worth a word."""
 _LARGEST = {True: 24.0, False: math.exp(24)}
@@ -94,6 +100,7 @@ def least_epsilon(
     at_most: float | None = None,
     utility: Utility = "mutual-information",
     tolerance: float = 1e-7,
+    time_limit: float | None = None,
     **options: Any,
 ) -> LeastEpsilon:
     """Return the least level of `kind` at which a mechanism reaches a utility: the twin of `design`.
@@ -110,6 +117,8 @@ def least_epsilon(
     utility : as in `design`
     tolerance : float
         The search ends when the bounds are this close, as a share of the upper one.
+    time_limit : float, optional
+        Seconds of all designs together, after which it ends too, with the levels that are proved by then.
     **options : as in `design`
 
     Returns
@@ -120,7 +129,8 @@ def least_epsilon(
     Raises
     ------
     DivulgeError
-        When no mechanism has that utility at any level up to 24 nats (a ratio of e^24).
+        When no mechanism has that utility at any level up to 24 nats (a ratio of e^24), or when the time is over before
+        one is found.
 
     Examples
     --------
@@ -138,8 +148,12 @@ def least_epsilon(
     if not (isinstance(wanted, Real) and math.isfinite(wanted)):
         raise DivulgeError.of("at_least", "be a finite number", "it", repr(wanted))
 
+    effort = Effort(deadline=clock.deadline(time_limit))
+    least_left = 0.0 if time_limit is None else _LEAST_SHARE * time_limit
+
     def at(value: float) -> Design:
-        return design(prior, _guarantee(kind, value), *others, utility=utility, **options)
+        left = None if time_limit is None else _EACH * effort.left
+        return design(prior, _guarantee(kind, value), *others, utility=utility, time_limit=left, **options)
 
     low, high = least, least + _LARGEST[PARAMETERS[name].logarithmic]
     best, nothing = at(high), at(low)
@@ -147,6 +161,8 @@ def least_epsilon(
         right = "at_most" if best.minimized else "at_least"
         raise DivulgeError.of("at_least", f"be given as {right}", best.objective, "the other way round")
     if not sign * best.utility >= sign * wanted:
+        if sign * best.bound >= sign * wanted and time_limit is not None:
+            raise clock.out_of_time("for a mechanism that has this utility", "allow it longer, or ask for less.")
         raise DivulgeError.of("at_least", "be a utility that some mechanism has", best.side, f"{best.bound:.9g}")
     if sign * nothing.utility >= sign * wanted:
         return LeastEpsilon(low, low, nothing)
@@ -154,7 +170,7 @@ def least_epsilon(
     for value in (lambda d: sign * d.utility, lambda d: sign * d.bound):
         for step in range(_ROUNDS):
             low, high = _bracket(tried, value, sign * wanted)
-            if high - low <= tolerance * high:
+            if high - low <= tolerance * high or effort.left <= least_left:
                 break
             middle = _between(low, high, least, value(tried[low]), value(tried[high]), sign * wanted, step)
             tried[middle] = at(middle)
@@ -188,6 +204,7 @@ class Frontier(Tabled, Record):
     epsilons : float array of the levels
     designs : tuple of Design
     named : {family: tuple of Alternative, one a level}
+    late : tuple of families that were not tuned before the time limit was over
 
     Examples
     --------
@@ -200,6 +217,7 @@ class Frontier(Tabled, Record):
     epsilons: np.ndarray
     designs: tuple[Design, ...]
     named: dict[str, tuple[Alternative, ...]]
+    late: tuple[str, ...] = ()
 
     @property
     def utilities(self) -> np.ndarray:
@@ -252,6 +270,8 @@ class Frontier(Tabled, Record):
     def _shown(self) -> tuple[str, Table]:
         curves, levels = self._curves(), [f"{self.kind.kind}={e:g}" for e in self.epsilons]
         head = f"Frontier of {self.designs[0].objective}"
+        if self.late:
+            head += f"; not tuned before the time limit was over: {', '.join(self.late)}"
         curves["bound"] = (lowered if self.designs[0].minimized else raised)(curves["bound"])
         return head, (levels, list(curves), np.column_stack(list(curves.values())))
 
@@ -263,6 +283,7 @@ def frontier(
     *others: GuaranteeLike,
     utility: Utility = "mutual-information",
     named: Iterable[str] | None = None,
+    time_limit: float | None = None,
     **options: Any,
 ) -> Frontier:
     """Return the most utility at each level of a kind of guarantee, beside named mechanisms under the same guarantee.
@@ -276,6 +297,9 @@ def frontier(
     utility : as in `design`
     named : names of families, all when not given: "randomized response", "geometric", "exponential",
         "subset selection", "unary encoding", "resample", "optimal disclosure", "watchdog", "subset merging"
+    time_limit : float, optional
+        Seconds of all designs and named mechanisms together: the designs share what three quarters of it leave, and
+        named mechanisms that are not tuned in the rest are left out.
     **options : as in `design`
 
     Returns
@@ -306,7 +330,17 @@ def frontier(
     for name in names:
         if name not in FAMILIES:
             raise DivulgeError.unknown("named", name, FAMILIES, "hold names among")
-    designs = tuple(design(prior, _guarantee(kind, e), *others, utility=utility, **options) for e in levels.tolist())
-    points = {name: tuple(best_of(d, name) for d in designs) for name in names}
-    known = {name: tuple(r for r in rows if r is not None) for name, rows in points.items()}
-    return Frontier(kind, levels, designs, {name: rows for name, rows in known.items() if len(rows) == len(designs)})
+    effort = Effort(deadline=clock.deadline(time_limit))
+    first, designs = effort.less(math.inf) if names else effort, list[Design]()
+    for k, level in enumerate(levels.tolist()):
+        share = None if time_limit is None else first.left / (len(levels) - k)
+        guarantee = _guarantee(kind, level)
+        designs.append(design(prior, guarantee, *others, utility=utility, time_limit=share, **options))
+    known, late = dict[str, tuple[Alternative, ...]](), list[str]()
+    for name in names:
+        rows = tuple(row for one in designs if (row := best_of(one, name, effort)) is not None)
+        if effort.late():  # perhaps before the best member was found
+            late.append(name)
+        elif len(rows) == len(designs):
+            known[name] = rows
+    return Frontier(kind, levels, tuple(designs), known, tuple(late))

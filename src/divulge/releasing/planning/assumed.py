@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.designing.linear.robust import LEAST_MEAN
+from divulge.designing.linear.robust import LEAST_MEAN, least_means
 from divulge.errors import DivulgeError
 from divulge.extras import opendp
 from divulge.measures.robust import ConvexHull, L1Ball, LowerBounded, PriorSet
@@ -222,18 +222,16 @@ def level_reached(kind: str, assumed: Assumed, channel: IntegerChannel) -> float
     if kind == "lip":
         return max(level_reached(one, assumed, channel) for one in ("pml", "pmc"))
     assert assumed.priors is not None
-    exactly, least_mean = LEAST_MEAN[type(assumed.priors)]
-    priors, worst = exactly(assumed.priors), Fraction(0)
-    possible = np.flatnonzero(priors.possible())
-    for column in channel.weights.T.astype(object):
-        top, bottom = max(column[possible].tolist()), min(column[possible].tolist())
-        if not top:
-            continue
-        above, below = (top, least_mean(priors, column)) if kind == "pml" else (-least_mean(priors, -column), bottom)
-        if not below:
-            return math.inf
-        worst = max(worst, Fraction(above) / below)
-    return log_up(worst)
+    priors, weights = LEAST_MEAN[type(assumed.priors)][0](assumed.priors), channel.weights
+    able = weights[np.flatnonzero(priors.possible())]
+    seen = able.max(axis=0) > 0
+    if kind == "pml":
+        above, below = able[:, seen].max(axis=0), least_means(priors, weights[:, seen])
+    else:
+        above, below = -least_means(priors, -weights[:, seen]), able[:, seen].min(axis=0)
+    if not all(below.tolist()):
+        return math.inf
+    return log_up(max(Fraction(top) / bottom for top, bottom in zip(above.tolist(), below.tolist(), strict=True)))
 
 
 def joint_of(assumed: Assumed, channel: Any) -> Any:

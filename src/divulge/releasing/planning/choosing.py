@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from divulge.designing import clock
+from divulge import clock
+from divulge.clock import OutOfTime
 from divulge.designing.design import design
 from divulge.designing.effort import Effort
-from divulge.designing.linear.robust import OutOfTime
 from divulge.designing.naming.names import OwnNames
 from divulge.designing.result import Design
 from divulge.designing.tradeoff.families import FAMILIES, Named, tuned
