@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
+from search.publications import repeated
 from support import NEVER, plausible
 
 import divulge as dv
@@ -125,7 +126,10 @@ def test_a_frame_gives_back_a_frame_of_its_library(people: Any, library: str, tm
 
 
 def missed(people: Any, statistics: list[Any], guarantee: str, times: int, **how: Any) -> int:
-    """Return how often intervals miss a number that nearly no noise gives; the table is counted once."""
+    """Return how often intervals miss a number that nearly no noise gives; the table is counted once.
+
+    That these are the intervals that are published is tested in `test_audited`.
+    """
     asked = task(Publish(statistics=statistics, guarantee=guarantee, values=VALUES, level=0.9, **how))
     made = ready(asked, people, "local")
     exact = counted(made.table, made.plan.queries, made.values, asked.unit)
@@ -134,8 +138,7 @@ def missed(people: Any, statistics: list[Any], guarantee: str, times: int, **how
     none = calibrated(made.plan.queries, asked.unit, [dv.DP(10**7)], None, "laplace", "equal").noises
     truth = estimates(made.plan, drawn(made.plan.queries, none, exact.totals, 0.9), rows, sizes)
     out = 0
-    for _ in range(times):
-        found = estimates(made.plan, drawn(made.plan.queries, made.noise.noises, exact.totals, 0.9), rows, sizes)
+    for found in repeated(made, exact.totals, rows, times):
         out += not all(
             bool(((got.low <= want.values + 1e-9) & (want.values <= got.high + 1e-9)).all())
             for got, want in zip(found, truth, strict=True)
