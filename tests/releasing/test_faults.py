@@ -155,7 +155,7 @@ def test_an_interrupt_at_any_line_leaves_all_or_nothing(tmp_path: Path) -> None:
 
     lines = released(0)
     assert lines > 300
-    for line in range(1, lines) if THOROUGH else range(lines // 3, lines, lines // 12):
+    for line in range(1, lines) if THOROUGH else range(lines // 3, lines, lines // 6):
         released(line)
 
 

@@ -342,7 +342,7 @@ def test_a_preview_says_what_its_marks_stand_for(survey: Path) -> None:
         survey, column="religion", guarantee="ldp=1").text()  # fmt: skip
 
 
-@pytest.mark.parametrize("values", [2, 45])
+@pytest.mark.parametrize("values", [pytest.param(2, marks=pytest.mark.long), 45])
 def test_a_picture_of_a_preview_has_room_for_long_names(values: int) -> None:
     names = [f"a long name of an answer, number {i}, $" for i in range(values)]
     table = pa.table({"v": [name for i, name in enumerate(names) for _ in range(3 + i)]})
