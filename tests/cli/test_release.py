@@ -234,7 +234,8 @@ def _leaves(found: Any, name: str = "") -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize(
     "line",
-    [("release", "--column", "ill", "--guarantee", "ldp=1", "-o", "out.csv", "--force"),
+    [pytest.param(("release", "--column", "ill", "--guarantee", "ldp=1", "-o", "out.csv", "--force"),
+                  marks=pytest.mark.long),
      pytest.param(("release", "--column", "ill", "--guarantee", "ldp=1", "--preview"), marks=pytest.mark.long),
      ("publish", "--count", "ill", "--mean", "age:0:2000", "--values", "v.json", "--guarantee", "dp=1")],
 )  # fmt: skip
