@@ -42,6 +42,19 @@ def loaded(progress: Progress) -> list[str]:
     return [name for name in LOADED if name in sys.modules]
 
 
+def loads(progress: Progress, folder: str) -> set[str]:
+    """Return the libraries that a release loads which are not there."""
+    import pyarrow as pa
+
+    import divulge as dv
+
+    before = {name.partition(".")[0] for name in sys.modules}
+    table = pa.table({"a": ["x", "y"] * 9, "b": range(18)})
+    dv.release(table, f"{folder}/out.csv", column="a", guarantee="ldp=1", per_row=True, ledger=None)
+    pa.array([1, 2]).take(pa.array([True]).cast(pa.int64()))
+    return {name.partition(".")[0] for name in sys.modules} - before
+
+
 def dies(progress: Progress) -> None:
     os._exit(11)
 
@@ -82,6 +95,12 @@ def test_a_job_loads_no_library_that_others_loaded() -> None:
     job = Job.start(loaded, {})
     assert job.wait(60)
     assert job.result == list(LOADED)
+
+
+def test_a_release_loads_no_library(tmp_path: Path) -> None:
+    job = Job.start(loads, {"folder": str(tmp_path)})
+    assert job.wait(60)
+    assert job.result == set(), job.error
 
 
 @pytest.mark.parametrize(
