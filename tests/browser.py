@@ -89,8 +89,9 @@ def kept() -> Iterator[None]:
 def _launched(stack: ExitStack) -> Any:
     """Start Chromium, until the stack is left."""
     path = chromium()
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     playwright = stack.enter_context(sync_playwright())
     running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
     stack.callback(running.close)

@@ -152,7 +152,7 @@ def test_work_that_gets_no_folder_ends(tmp_path: Path, monkeypatch: pytest.Monke
     get_ready()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     job = Job.start(ingest, {"path": "t.csv", "name": "t", "options": {}, "into": "into.parquet"})
-    assert job.wait(20)
+    assert job.wait(300)
     assert "nothing was published" in str(job.error)
 
 
@@ -166,7 +166,7 @@ def large(folder: Path) -> Path:
     return path
 
 
-def waited(condition: Any, seconds: float = 60.0) -> bool:
+def waited(condition: Any, seconds: float = 300.0) -> bool:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -210,7 +210,7 @@ def test_a_reader_ends_with_its_command_and_leaves_no_copy(name: str, temporary:
     (folder,) = temporary.iterdir()
     assert folder.stat().st_mode & 0o777 == 0o700
     os.kill(running.pid, getattr(signal, name))
-    running.wait(60)
+    running.wait(300)
     assert waited(lambda: not readers(temporary))
     if name == "SIGKILL":  # nothing can be taken away then: the next run does
 
@@ -231,7 +231,7 @@ def test_work_that_is_stopped_ends_its_reader_and_leaves_nothing(temporary: Path
     assert waited(lambda: list(temporary.glob("*job-*/*/*.sav")) or job.over.is_set())
     assert not job.over.is_set(), job.error
     job.cancel()
-    assert job.wait(20)
+    assert job.wait(300)
     assert "Stopped" in str(job.error)
     assert [path for path in temporary.iterdir() if "job-" in path.name] == []
     assert list(into.iterdir()) == []
@@ -422,7 +422,7 @@ def test_work_that_hears_no_signal_is_ended(who: str) -> None:
     assert running.stdout is not None
     child = int(running.stdout.readline())
     (os.kill if who == "one" else os.killpg)(running.pid, signal.SIGTERM)
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate(timeout=300)
     assert (running.returncode, said) == (130, "interrupted. Nothing was published.\n")
     assert waited(lambda: not Path(f"/proc/{child}").exists())
 

@@ -86,7 +86,7 @@ def in_language(page: Any, language: str, also: str) -> str:
     if page.locator(f"html[lang={language}]").count() == 0:
         page.locator(f"button[name=language][value={language}]").click()
         page.locator(f"html[lang={language}]").wait_for(state="attached")
-    expect(page.locator("main [role=status]")).to_have_count(0, timeout=60_000)
+    expect(page.locator("main [role=status]")).to_have_count(0)
     return "\n".join(page.locator(f"{also} :is(p, li, th, td, h1, h2, h3)").all_inner_texts())
 
 

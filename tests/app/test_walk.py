@@ -52,7 +52,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         assert running.stdout is not None
         yield running.stdout.readline().strip()
         running.terminate()
-        assert running.wait(60) == 0
+        assert running.wait(300) == 0
 
 
 @pytest.fixture(scope="module")

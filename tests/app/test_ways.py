@@ -35,7 +35,7 @@ def test_ways_are_shown_as_they_are_there(tmp_path: Path, monkeypatch: pytest.Mo
         visit = Visit(client)
         begun(visit, tmp_path, 3)
         page = ""
-        for _ in range(400):
+        for _ in range(3000):
             page = visit.get("ways/found").text
             if "1 of 4 ways are there" in page:
                 break

@@ -301,7 +301,7 @@ def test_standard_input_that_does_not_come_is_waited_for_aloud(monkeypatch: pyte
     waiting = copies.started(["measure", "-"], **pipes)
     assert waiting.stderr is not None
     assert waiting.stderr.readline() == b"waiting for standard input.\n"
-    out, _ = waiting.communicate(Path("c.csv").read_bytes(), timeout=120)
+    out, _ = waiting.communicate(Path("c.csv").read_bytes(), timeout=300)
     assert waiting.returncode == 0
     assert b"pml" not in out
 
@@ -438,10 +438,10 @@ def test_a_command_that_is_ended_says_so(name: str) -> None:
     try:
         waiting.stderr.readline()  # it waits for standard input, which stays open: its end may come before the signal
         waiting.send_signal(getattr(signal, name))
-        assert waiting.wait(60) == 130
+        assert waiting.wait(300) == 130
     finally:
         waiting.kill()
-        _, said = waiting.communicate(timeout=60)
+        _, said = waiting.communicate(timeout=300)
     assert said.splitlines()[-1] in ("interrupted", "interrupted. Nothing was published.")  # by the work, or for it
     assert "Traceback" not in said
 

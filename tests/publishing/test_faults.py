@@ -79,7 +79,7 @@ def test_interrupted(source: Path, tmp_path: Path) -> None:
     process = started(source, tmp_path)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert written(tmp_path) in (set(), NAMES)
     assert not [name for name in os.listdir(tmp_path) if ".partial" in name]
 
@@ -87,7 +87,7 @@ def test_interrupted(source: Path, tmp_path: Path) -> None:
 def test_a_full_disk(source: Path, tmp_path: Path) -> None:
     dv.Ledger(tmp_path / "ledger.sqlite")
     process = started(source, tmp_path, "200000")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 2, err
     assert "cannot be written" in out
     assert written(tmp_path) == set()
@@ -103,7 +103,7 @@ def test_two_racers_cannot_both_spend(source: Path, tmp_path: Path) -> None:
         folder.mkdir()
         command = [sys.executable, "-c", SCRIPT, str(source), str(folder / "out.csv"), str(tmp_path / "ledger.sqlite")]
         racers.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-    said = [racer.communicate(timeout=120)[0] for racer in racers]
+    said = [racer.communicate(timeout=300)[0] for racer in racers]
     assert sorted(racer.returncode for racer in racers) == [0, 2], said
     assert sum((folder / "out.csv").exists() for folder in folders) == 1
     assert sum("budget" in text for text in said) == 1

@@ -164,7 +164,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     dv.Ledger(book)
     sinks = [str(tmp_path / f"out{suffix}") for suffix in (".parquet", ".csv", ".arrow", "")]
     process = _started(source, Path("|".join(sinks)), book, "300000")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 2, err
     assert out.count("cannot be written") == out.count("Nothing was published") == len(sinks)
     assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite.key", "source.parquet"]

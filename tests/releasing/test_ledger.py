@@ -313,7 +313,7 @@ def test_racing_releases_cannot_both_spend_the_rest(tmp_path: Path) -> None:
     """log 3 = 1.0986: a budget of 3.3 is enough for three releases, whoever makes them."""
     program = copies.script(RACER, tmp_path / "ledger.sqlite")
     racers = [copies.started(program, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert sum(int(racer.communicate(timeout=100)[0]) for racer in racers) == 3
+    assert sum(int(racer.communicate(timeout=300)[0]) for racer in racers) == 3
     assert len(dv.Ledger(tmp_path / "ledger.sqlite").entries("survey", ["answer"])) == 3
 
 

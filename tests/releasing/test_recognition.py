@@ -378,4 +378,4 @@ def test_copies_that_race_cannot_both_spend(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", RACER, str(tmp_path / "l.db"), n], stdout=subprocess.PIPE, text=True)
         for n in ("1", "2")
     ]
-    assert sum(int(racer.communicate(timeout=200)[0]) for racer in racers) == 1
+    assert sum(int(racer.communicate(timeout=300)[0]) for racer in racers) == 1

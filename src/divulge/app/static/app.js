@@ -28,7 +28,8 @@
   }
   function restore() {
     if ("failed" in document.body.dataset) { sessionStorage.setItem("failed", "1"); return; }
-    const failed = sessionStorage.getItem("failed");
+    const back = performance.getEntriesByType("navigation").some(function (one) { return one.type === "back_forward"; });
+    const failed = back || sessionStorage.getItem("failed");  /* which a page in another process may see late */
     kept = failed ? JSON.parse(sessionStorage.getItem(typed) || "null") : null;
     sessionStorage.removeItem("failed");
     sessionStorage.removeItem(typed);
