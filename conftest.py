@@ -28,6 +28,11 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 """Before NumPy is loaded: small matrices gain nothing from a second thread, which waits for work at full speed, a third
 of the processor time of what solves programs."""
 
+for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERMINAL_WIDTH",
+              "PY_COLORS", "GITHUB_ACTIONS", "TERM"):  # fmt: skip
+    os.environ.pop(_name, None)
+"""Before Rich and Typer are loaded: what is printed is as wide and as colored wherever the tests are started."""
+
 sys.dont_write_bytecode = False
 """What was compiled is kept for the many processes that tests start, also where the surroundings ask for nothing kept:
 compiling takes them longer than all else."""
