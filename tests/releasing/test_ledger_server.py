@@ -1,6 +1,8 @@
 """The ledger on PostgreSQL, a server of this test's own: races, writers that are killed, a server that stops."""
 
+import contextlib
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -18,6 +20,15 @@ COIN = dv.Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"]
 SURVEY = pa.table({"answer": ["yes", "no"]})
 
 
+def _free() -> int:
+    """Return a port that is free, below those of which the system gives one to whoever asks for any."""
+    while True:
+        port = 20_000 + secrets.randbelow(10_000)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+
+
 class Server:
     """A PostgreSQL cluster in a folder, on a port of its own."""
 
@@ -29,9 +40,7 @@ class Server:
         self._as = {"user": "postgres"} if os.getuid() == 0 else {}
         if self._as:
             shutil.chown(folder, "postgres")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = _free()
         self._run("initdb", "-D", str(self._data), "-U", "keeper", "-A", "trust", "--no-sync")
         self.start()
 
