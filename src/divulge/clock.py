@@ -7,7 +7,6 @@ from typing import Any
 
 from divulge.errors import DivulgeError
 
-
 _LONGEST = 1e18
 """Seconds that are as good as none: thirty billion years. An integer may be too large for a double."""
 
