@@ -1,6 +1,7 @@
 """What holds for every test and every example: no picture stays open, and no file is left behind."""
 
 import fnmatch
+import itertools
 import os
 import shutil
 import signal
@@ -51,6 +52,17 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         _hear("SIGHUP", signal.SIG_DFL)
         _hear("SIGINT", signal.default_int_handler)
         yield
+
+
+_FOLDERS = itertools.count()
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own; pytest's looks through all that there are for a free name."""
+    path = tmp_path_factory.getbasetemp() / str(next(_FOLDERS))
+    path.mkdir(mode=0o700)
+    return path
 
 
 def _hear(name: str, how: Any) -> None:

@@ -1,7 +1,6 @@
 """Fixtures that several folders of tests share, which cases of a test run in the suite, and what runs together."""
 
 import gc
-import itertools
 import os
 import sys
 from collections.abc import Generator, Iterator
@@ -88,17 +87,6 @@ def _thin_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     if left:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
         items[:] = [item for item in items if item.nodeid not in left]
-
-
-_FOLDERS = itertools.count()
-
-
-@pytest.fixture
-def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of the test's own; pytest's looks through all that there are for a free name."""
-    path = tmp_path_factory.getbasetemp() / str(next(_FOLDERS))
-    path.mkdir(mode=0o700)
-    return path
 
 
 @pytest.fixture(scope="session", autouse=True)
