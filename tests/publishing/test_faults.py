@@ -62,7 +62,7 @@ def written(folder: Path) -> set[str]:
     return {name for name in os.listdir(folder) if ".partial" not in name and "ledger" not in name}
 
 
-@pytest.mark.parametrize("delay", [0.05, 0.4])
+@pytest.mark.parametrize("delay", [pytest.param(0.05, marks=pytest.mark.long), 0.4])
 def test_killed_at_any_moment(delay: float, source: Path, tmp_path: Path) -> None:
     process = started(source, tmp_path)
     time.sleep(delay)

@@ -132,12 +132,11 @@ def _counted(*counts: int) -> Fingerprint:
 @pytest.mark.parametrize(("n", "m"), [(12, 12), (40, 40), (40, 43), (30, 60)])
 def test_the_chance_that_two_coins_are_taken_for_one_is_small(n: int, m: int) -> None:
     """All tables of one column with two values, with their exact chances: at most 1 in 100 unless they are equal."""
+    ones, others = ([_counted(i, size - i) for i in range(size + 1)] for size in (n, m))
+    taken = [(i, j) for i, one in enumerate(ones) for j, other in enumerate(others)
+             if (n, i) != (m, j) and Overlap.of(one, other).same]  # fmt: skip
     for share in (0.5, 0.2):
-        wrong = sum(
-            comb(n, i) * comb(m, j) * share ** (i + j) * (1 - share) ** (n + m - i - j)
-            for i in range(n + 1) for j in range(m + 1)
-            if (n, i) != (m, j) and Overlap.of(_counted(i, n - i), _counted(j, m - j)).same
-        )  # fmt: skip
+        wrong = sum(comb(n, i) * comb(m, j) * share ** (i + j) * (1 - share) ** (n + m - i - j) for i, j in taken)
         assert wrong <= 0.01
 
 

@@ -90,6 +90,7 @@ MIXED = (
 )
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("protocols", MIXED)
 def test_intervals_hold_together(protocols: dict[str, Any]) -> None:
     table, runs = rows(600, seed=3), few(120)
