@@ -15,7 +15,7 @@ from support import few
 import divulge as dv
 from divulge import clock
 from divulge.clock import OutOfTime
-from divulge.designing.linear.robust import LEAST_MEAN, least_means
+from divulge.designing.linear.robust import LEAST_MEAN, float_means, least_means
 from divulge.designing.naming import integer_names
 from divulge.designing.polytope.limits import limits_of
 from divulge.designing.result import Design
@@ -117,9 +117,14 @@ def test_the_least_means_of_all_columns_at_once_are_those_of_each(seed: int) -> 
     ]
     columns = rng.integers(0, 2**53, (n, 9)) * int(rng.choice([-1, 1]))
     columns[:, 0] = columns[0, 0]  # under all corners alike
-    for priors in (ConvexHull(corners), LowerBounded(n, Fraction(1, 3 * n))):
+    center = dv.Prior([Fraction(int(v), 12 * n) for v in rng.multinomial(12 * n, np.ones(n) / n)])
+    balls = [L1Ball(center, Fraction(int(rng.integers(0, 50 * n)), 24 * n)) for _ in range(3)]
+    for priors in (ConvexHull(corners), LowerBounded(n, Fraction(1, 3 * n)), *balls):
         whole = [LEAST_MEAN[type(priors)][1](priors, column) for column in columns.T.astype(object)]
         assert least_means(priors, columns).tolist() == whole
+        low, high = float_means(priors, columns.astype(float))
+        assert low == pytest.approx([float(mean) for mean in whole], rel=1e-12, abs=1.0)
+        assert -high == pytest.approx(float_means(priors, -columns.astype(float))[0], rel=1e-12, abs=1.0)
 
 
 def test_what_tells_all_is_checked_without_its_matrix() -> None:

@@ -4,7 +4,6 @@ The linear program starts from a few priors of the set; after each round the wor
 score, joins them until none is worse. The guarantees are then decided on integers, over the whole set.
 """
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -61,7 +60,6 @@ def _over_ball(priors: PriorSet, values: np.ndarray) -> Fraction:
     return Fraction(total) / whole
 
 
-@functools.lru_cache(maxsize=8)
 def _in_integers(ball: L1Ball) -> tuple[list[int], int, int]:
     """Return the center and half the radius over one common denominator."""
     p, half = [Fraction(v) for v in ball.center.probabilities.tolist()], Fraction(ball.radius) / 2
@@ -153,12 +151,72 @@ def least_means(priors: PriorSet, columns: np.ndarray, effort: Effort = NO_HURRY
     return found
 
 
+def float_means(priors: PriorSet, columns: np.ndarray, effort: Effort = NO_HURRY) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest mean of each float column (N, M) over a set; raises OutOfTime."""
+    n = len(columns)
+    if isinstance(priors, LowerBounded):
+        least = float(priors.least_probability)
+        sure, free = least * columns.sum(axis=0), 1 - least * n
+        return sure + free * columns.min(axis=0), sure + free * columns.max(axis=0)
+    if isinstance(priors, ConvexHull):
+        means = exact.as_floats(priors.corners) @ columns
+        return means.min(axis=0), means.max(axis=0)
+    if isinstance(priors, L1Ball):
+        p, half = priors.center.floats, float(priors.radius) / 2
+        mean = p @ columns
+        return mean - _moved(p, half, columns), mean + _moved(p, half, -columns)
+    ends: list[tuple[float, float]] = []
+    for column in columns.T:
+        in_time(effort)
+        low, high = (float(priors.least(sign * column) @ column) for sign in (1.0, -1.0))
+        ends.append((low, high))
+    low, high = np.array(ends).T
+    return low, high
+
+
+def _moved(p: np.ndarray, half: float, columns: np.ndarray) -> np.ndarray:
+    """Return by how much each mean falls when so much of a prior moves from the largest values to the least."""
+    order = np.argsort(-columns, axis=0)
+    values, shares = np.take_along_axis(columns, order, axis=0), p[order]
+    shares[-1] = 0.0
+    taken = np.clip(half - (np.cumsum(shares, axis=0) - shares), 0.0, shares)
+    return (taken * (values - values[-1])).sum(axis=0)
+
+
 def _means_over_bounded(priors: LowerBounded, columns: np.ndarray, effort: Effort) -> np.ndarray:
     """Return c sum_x v_x + (1 - N c) min_x v_x of each column v."""
     in_time(effort)
     c = Fraction(priors.least_probability)
     total = ((columns >> _HALF).sum(axis=0).astype(object) << _HALF) + (columns & ((1 << _HALF) - 1)).sum(axis=0)
     return c * total + (1 - len(columns) * c) * columns.min(axis=0).astype(object)
+
+
+def _means_over_ball(priors: L1Ball, columns: np.ndarray, effort: Effort) -> np.ndarray:
+    """Return the mean of each column when half the radius moves from its largest values to the least.
+
+    Doubles say which secrets are emptied; integers check it, and mend it where a sum is within rounding.
+    """
+    in_time(effort)
+    (weights, whole, moved), n = _in_integers(priors), len(columns)
+    checker = rounding.Checker(np.array(weights, dtype=object), Limits())
+    order, places = np.argsort(-columns, axis=0, kind="stable"), np.arange(columns.shape[1])
+    before = np.cumsum(np.array([w / whole for w in weights])[order], axis=0)
+    emptied = np.minimum((before <= moved / whole).sum(axis=0), n - 1)
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(n)[:, None], axis=0)
+    while True:
+        in_time(effort)
+        gone = rank < emptied
+        rest = moved - checker.mass(gone.astype(np.int64))
+        too_many, own = rest < 0, checker.prior[order[np.minimum(emptied, n - 1), places]]
+        too_few = (rest > own) & (emptied < n - 1)
+        if not (too_many | too_few).any():
+            break
+        emptied = emptied + too_few.astype(int) - too_many.astype(int)
+    least = columns[order[-1], places]
+    rise = columns - least
+    last = np.where(emptied < n - 1, rise[order[np.minimum(emptied, n - 1), places], places], 0).astype(object)
+    return (checker.mass(columns) - checker.mass(np.where(gone, rise, 0)) - rest * last) * Fraction(1, whole)
 
 
 def _means_over_hull(priors: ConvexHull, columns: np.ndarray, effort: Effort) -> np.ndarray:
@@ -176,7 +234,7 @@ def _means_over_hull(priors: ConvexHull, columns: np.ndarray, effort: Effort) ->
 
 
 _AT_ONCE: dict[type[PriorSet], Callable[[Any, np.ndarray, Effort], np.ndarray]] = {
-    LowerBounded: _means_over_bounded, ConvexHull: _means_over_hull,
+    LowerBounded: _means_over_bounded, L1Ball: _means_over_ball, ConvexHull: _means_over_hull,
 }  # fmt: skip
 """Kind of set -> the least means of all columns at once: one by one, of a hundred outcomes and more, takes seconds."""
 

@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -35,6 +35,8 @@ class Rounder:
     names: OwnNames
     bits: int
     effort: Effort = NO_HURRY
+    known: list[int] = field(default_factory=list[int])
+    """The steps that were taken: the next channel mostly takes the last one as well."""
 
     def __call__(self, channel: np.ndarray) -> np.ndarray:
         """Return the integers; where the channel leaves no room for rounding, those of the diagonal mechanism."""
@@ -69,7 +71,13 @@ class Rounder:
         def keeps(step: int) -> bool:
             return self._keeps(at(step))
 
-        step = 0 if keeps(0) else _first(keeps, last) if self.effort.late() else least_integer(keeps, 0, last)
+        near = self.known[-1] if self.known else 0
+        if keeps(near):
+            step = near if near == 0 or not keeps(near - 1) else least_integer(keeps, 0, near - 1)
+        else:
+            step = _first(keeps, last) if self.effort.late() else least_integer(keeps, near, last)
+        if step <= last:
+            self.known.append(step)
         return at(step) if step <= last else None
 
     def _keeps(self, integers: np.ndarray) -> bool:

@@ -15,11 +15,11 @@ import numpy as np
 
 from divulge.clock import OutOfTime
 from divulge.designing.effort import NO_HURRY, Effort
-from divulge.designing.linear.robust import RobustChecker, in_time
+from divulge.designing.linear.robust import RobustChecker, float_means, in_time
 from divulge.designing.polytope.limits import Limits, limits_of
 from divulge.designing.start import closed_forms
 from divulge.guarantees.guarantee import Guarantee
-from divulge.measures.robust import LowerBounded, PriorSet
+from divulge.measures.robust import PriorSet
 from divulge.model import mechanisms
 from divulge.model.channel import Channel
 from divulge.model.entries import ready
@@ -260,17 +260,7 @@ class _Task:
         if self.priors is None:
             mean = self.prior.floats @ columns
             return mean, mean
-        if isinstance(self.priors, LowerBounded):
-            least = float(self.priors.least_probability)
-            sure, free = least * columns.sum(axis=0), 1 - least * len(columns)
-            return sure + free * columns.min(axis=0), sure + free * columns.max(axis=0)
-        ends: list[tuple[float, float]] = []
-        for column in columns.T:
-            in_time(self.effort)
-            low, high = (float(self.priors.least(sign * column) @ column) for sign in (1.0, -1.0))
-            ends.append((low, high))
-        least, most = np.array(ends).T
-        return least, most
+        return float_means(self.priors, columns, self.effort)
 
     @cached_property
     def floats(self) -> Limits:
