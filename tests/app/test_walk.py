@@ -25,6 +25,8 @@ from divulge.model.shown import at_least, at_most
 
 PICTURES = os.environ.get("DIVULGE_SCREENSHOTS")
 """A folder for the pictures that docs/app.md shows; they are taken where it is given."""
+IN_PARTS = (lambda test: test) if PICTURES else pytest.mark.long
+"""Of what shorter walks show, and tests without a browser publish."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -416,6 +418,67 @@ def test_a_whole_table_in_ten_clicks(address: str, book: Path, tmp_path: Path) -
     assert "differentially private" in (tmp_path / "statement.html").read_text(encoding="utf-8")
 
 
+def to_places(seen: Any) -> None:
+    """Ask from the page of the columns how far off points would be."""
+    page = seen.page
+    page.get_by_role("link", name="Or publish places").click()
+    for side, degrees in (("south", "48.7"), ("west", "2.1"), ("north", "49"), ("east", "2.6")):
+        page.get_by_label(side).fill(degrees)
+    page.get_by_role("radio", name="yes; or the promise").check()
+    page.get_by_role("button", name="See how far off").click()
+    page.wait_for_selector(".figure svg.main-svg")
+    seen.looks_right("places")
+
+
+def to_many(seen: Any, names: list[str]) -> None:
+    """Ask from the page of the columns for the ways to publish one of many values."""
+    page = seen.page
+    page.get_by_role("link", name="Or publish a column of many values").click()
+    page.get_by_label("What is seen of a person").fill("20")
+    page.get_by_role("radio", name="these, one a line").check()
+    page.get_by_label("Answers", exact=True).evaluate("(area, text) => { area.value = text }", "\n".join(names))
+    page.get_by_role("radio", name="yes; or the promise").check()
+    page.get_by_role("button", name="Compare the ways").click()
+    page.wait_for_selector(".figure svg.main-svg")
+    seen.looks_right("many")
+
+
+def to_protected(seen: Any) -> None:
+    """Ask from the page of the columns what one says of another then."""
+    page = seen.page
+    page.get_by_role("link", name="protect another of which it tells").click()
+    page.get_by_label("Publish the column").select_option("town")
+    page.get_by_label("It must say little of").select_option("faith")
+    page.get_by_label("by a factor of more than").fill("1.2")
+    page.get_by_role("radio", name="yes; or the promise").check()
+    page.get_by_role("button", name="See what it says then").click()
+    page.wait_for_selector("text=What stays of the column")
+    seen.looks_right("protect")
+
+
+def test_places_many_values_and_what_protects_on_a_phone(address: str, tmp_path: Path) -> None:
+    """Nothing goes out: `test_places.py`, `test_many.py` and `test_protect.py` publish, without a browser."""
+    rng = random.Random(3)
+    lines = ["lat,lon,town,faith"]
+    for town in rng.choices("abcd", k=600):
+        faith = "uv"[rng.random() < (0.7 if town in "ab" else 0.3)]
+        lines.append(f"{rng.uniform(48.8, 48.9):.5f},{rng.uniform(2.2, 2.4):.5f},{town},{faith}")
+    (tmp_path / "trips.csv").write_text("\n".join(lines) + "\n")
+    with browser(390, False) as seen:
+        page = seen.page
+        page.goto(address)
+        page.set_input_files("#chosen", tmp_path / "trips.csv")
+        page.get_by_role("button", name="Read this file").click()
+        page.get_by_role("link", name="Or publish places").wait_for()
+        columns = page.url
+        to_places(seen)
+        page.goto(columns)
+        to_many(seen, [*"abcd", *(f"town {i}" for i in range(60))])
+        page.goto(columns)
+        to_protected(seen)
+
+
+@IN_PARTS
 def test_places_on_a_phone(address: str, tmp_path: Path) -> None:
     """A file with latitude and longitude: the region, the simulation, and points that went out."""
     rng = random.Random(3)
@@ -426,13 +489,7 @@ def test_places_on_a_phone(address: str, tmp_path: Path) -> None:
         page.goto(address)
         page.set_input_files("#chosen", tmp_path / "trips.csv")
         page.get_by_role("button", name="Read this file").click()
-        page.get_by_role("link", name="Or publish places").click()
-        for side, degrees in (("south", "48.7"), ("west", "2.1"), ("north", "49"), ("east", "2.6")):
-            page.get_by_label(side).fill(degrees)
-        page.get_by_role("radio", name="yes; or the promise").check()
-        page.get_by_role("button", name="See how far off").click()
-        page.wait_for_selector(".figure svg.main-svg")
-        seen.looks_right("places")
+        to_places(seen)
         picture(page, "places")
         page.get_by_role("button", name="Take this").click()
         page.get_by_role("checkbox", name="kind").check()
@@ -447,6 +504,7 @@ def test_places_on_a_phone(address: str, tmp_path: Path) -> None:
     assert out[0].replace('"', "") == "lat_perturbed,lon_perturbed,kind"
 
 
+@IN_PARTS
 def test_a_column_of_many_values_on_a_phone(address: str, tmp_path: Path) -> None:
     """Addresses without a list: protocols side by side, and reports that went out and are estimated back."""
     names = [f"page-{i}.org" for i in range(1200)]
@@ -457,14 +515,7 @@ def test_a_column_of_many_values_on_a_phone(address: str, tmp_path: Path) -> Non
         page.goto(address)
         page.set_input_files("#chosen", tmp_path / "visits.csv")
         page.get_by_role("button", name="Read this file").click()
-        page.get_by_role("link", name="Or publish a column of many values").click()
-        page.get_by_label("What is seen of a person").fill("20")
-        page.get_by_role("radio", name="these, one a line").check()
-        page.get_by_label("Answers", exact=True).fill("\n".join(names))
-        page.get_by_role("radio", name="yes; or the promise").check()
-        page.get_by_role("button", name="Compare the ways").click()
-        page.wait_for_selector(".figure svg.main-svg")
-        seen.looks_right("many")
+        to_many(seen, names)
         picture(page, "many")
         page.get_by_role("radio", name="Hadamard response").check()
         page.get_by_role("button", name="Take this").click()
@@ -483,6 +534,7 @@ def test_a_column_of_many_values_on_a_phone(address: str, tmp_path: Path) -> Non
     assert found.rows == 2400
 
 
+@IN_PARTS
 def test_a_protected_column_on_a_phone(address: str, tmp_path: Path) -> None:
     """One column out, another protected: the number before the click, and the table that went out."""
     rng = random.Random(3)
@@ -494,14 +546,7 @@ def test_a_protected_column_on_a_phone(address: str, tmp_path: Path) -> None:
         page.goto(address)
         page.set_input_files("#chosen", tmp_path / "faith.csv")
         page.get_by_role("button", name="Read this file").click()
-        page.get_by_role("link", name="protect another of which it tells").click()
-        page.get_by_label("Publish the column").select_option("town")
-        page.get_by_label("It must say little of").select_option("faith")
-        page.get_by_label("by a factor of more than").fill("1.2")
-        page.get_by_role("radio", name="yes; or the promise").check()
-        page.get_by_role("button", name="See what it says then").click()
-        page.wait_for_selector("text=What stays of the column")
-        seen.looks_right("protect")
+        to_protected(seen)
         picture(page, "protect")
         page.get_by_role("button", name="Take this").click()
         page.get_by_role("checkbox", name="side").check()
