@@ -170,14 +170,14 @@ def test_releases_load_no_library_that_takes_longer_than_they_do(tmp_path: Path)
     source = tmp_path / "fifty.csv"
     source.write_text("nr,town\n" + "".join(f"{i},town {i % 50}\n" for i in range(2000)))
     column = ["release", str(source), "--column", "town", "--guarantee", "ldp=3", "-o", str(tmp_path / "out.csv")]
-    table = ["publish", str(source), "--count", "town", "--guarantee", "dp=1", "--values-from-data",
-             "-o", str(tmp_path / "counts.csv")]  # fmt: skip
-    heavy = ("scipy.stats", "scipy.optimize", "scipy.sparse", "matplotlib", "sklearn", "polars")
+    table = ["publish", str(source), "--count", "town", "--mean", "nr:0:2000", "--guarantee", "dp=1",
+             "--values-from-data", "-o", str(tmp_path / "counts.csv")]  # fmt: skip
+    heavy = ("pandas", "scipy.stats", "scipy.optimize", "scipy.sparse", "matplotlib", "sklearn", "polars")
     code = (
         "import sys\nfrom divulge.cli.main import app\n"
-        f"for asked, heavy in (({column!r}, ('pandas', *{heavy!r})), ({table!r}, {heavy!r})):\n"
+        f"for asked in ({column!r}, {table!r}):\n"
         "    try:\n        app(asked)\n    except SystemExit as end:\n        assert not end.code\n"
-        "    assert not [name for name in heavy if name in sys.modules], sys.modules.keys() & heavy"
+        f"    assert not [name for name in {heavy!r} if name in sys.modules]"
     )
     subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (tmp_path / "out.statement.html").exists()

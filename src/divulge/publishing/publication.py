@@ -10,6 +10,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.tables.buffers import of_numbers, of_texts
 from divulge.model.shown import printable_json
 from divulge.publishing.accounts import of_those_with_room
 from divulge.publishing.counting.categories import require_listed
@@ -161,7 +162,7 @@ def tidy(found: Sequence[Estimates], values: Mapping[str, Categories], by: Seque
         statistic, size = one.statistic, one.values.size
 
         def repeated(text: str | None, size: int = size) -> Any:
-            return pa.repeat(pa.scalar(text, pa.string()), size)
+            return of_texts([text] * size, pa.string())
 
         data["statistic"].append(repeated(statistic.kind))
         data["column"].append(repeated(getattr(statistic, "column", None)))
@@ -169,18 +170,19 @@ def tidy(found: Sequence[Estimates], values: Mapping[str, Categories], by: Seque
         data["at"].append(repeated(str(statistic.value) if isinstance(statistic, Proportion) else at))
         grid = np.indices([len(values[name]) for name in statistic.by]).reshape(len(statistic.by), size)
         for name in columns:
-            labels = pa.array([str(v) for v in values[name]], pa.string())
+            labels = of_texts([str(v) for v in values[name]], pa.string())
             there = name in statistic.by
-            data[name].append(labels.take(pa.array(grid[statistic.by.index(name)])) if there else repeated(None))
+            data[name].append(labels.take(of_numbers(grid[statistic.by.index(name)])) if there else repeated(None))
         blank = np.asarray(one.blank).ravel()
         for name, part in zip(NUMBERS, (one.values, one.low, one.high, one.error), strict=True):
             flat = np.asarray(part, dtype=float).ravel()
-            data[name].append(pa.array(flat, pa.float64(), mask=blank | np.isnan(flat)))
-        data["note"].append(pa.array(np.full(blank.shape, NO_INFORMATION), pa.string(), mask=~blank))
+            data[name].append(of_numbers(flat, blank | np.isnan(flat)))
+        data["note"].append(of_texts([NO_INFORMATION if empty else None for empty in blank.tolist()], pa.string()))
     types = dict.fromkeys(data, pa.string()) | dict.fromkeys(NUMBERS, pa.float64())
     if all(isinstance(one.statistic, (Count, People)) for one in found) and whole:
         types |= dict.fromkeys(("value", "low", "high"), pa.int64())
-    table = pa.table({name: pa.chunked_array(part).combine_chunks().cast(types[name]) for name, part in data.items()})
+    parts = [pa.chunked_array(part).combine_chunks().cast(types[name]) for name, part in data.items()]
+    table = pa.Table.from_arrays(parts, list(data))
     asked = {"column": any(hasattr(one.statistic, "column") for one in found),
              "at": any(isinstance(one.statistic, (Quantiles, Proportion)) for one in found)}  # fmt: skip
     return table.drop_columns([name for name, there in asked.items() if not there])

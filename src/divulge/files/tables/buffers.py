@@ -21,6 +21,21 @@ def as_numbers(array: Any) -> np.ndarray:
     return np.frombuffer(array.buffers()[1], dtype=kind, count=len(array), offset=array.offset * kind.itemsize)
 
 
+def filled(array: Any, value: int) -> np.ndarray:
+    """Return an Arrow array of whole numbers, or chunks of it, as a NumPy array with a value for each that is missing.
+
+    >>> import pyarrow as pa
+    >>> filled(pa.chunked_array([[3, None], [4]], pa.int64()), -1).tolist()
+    [3, -1, 4]
+    """
+    pa = require("pyarrow", "tables")
+    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    found = as_numbers(whole).astype(np.int64)
+    if whole.null_count:
+        found[as_numbers(whole.is_null().cast(pa.uint8())).astype(bool)] = value
+    return found
+
+
 def of_numbers(values: np.ndarray, missing: np.ndarray | None = None) -> Any:
     """Return whole numbers as an Arrow array; where `missing`, there is none.
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from divulge.errors import DivulgeError
 from divulge.extras import require
+from divulge.files.tables.buffers import filled, of_numbers
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
 from divulge.publishing.counting.bounding import bounded, cell, text_literal
@@ -300,10 +301,10 @@ class _Gathered:
     def _column(self, name: str, rows: np.ndarray) -> np.ndarray:
         """Return whole numbers; a sum beyond 62 bits is the end of them, which no unit moves further than it is."""
         pa = require("pyarrow", "tables")
-        taken = self.found.column(name).take(pa.array(rows))
+        taken = self.found.column(name).take(of_numbers(rows))
         most = MOST_TOTAL - 1
         if pa.types.is_int64(taken.type):
-            return np.clip(taken.fill_null(0).to_numpy(), -most, most)
+            return np.clip(filled(taken, 0), -most, most)
         values = [0 if value is None else min(max(int(value), -most), most) for value in taken.to_pylist()]
         return np.array(values, dtype=np.int64)
 
@@ -322,18 +323,17 @@ class _Gathered:
         out: list[np.ndarray] = []
         for part in one:
             if isinstance(part, int):
-                numbers = self.found.column(f"v{part}").take(pa.array(rows)).fill_null(-1)
-                out.append(np.array(numbers.to_pylist(), dtype=np.int64))
+                numbers = self.found.column(f"v{part}").take(of_numbers(rows)).to_pylist()
+                out.append(np.array([-1 if number is None else number for number in numbers], dtype=np.int64))
                 continue
-            taken = self.found.column(f"g{self.groups.index(part)}").take(pa.array(rows)).combine_chunks()
+            taken = self.found.column(f"g{self.groups.index(part)}").take(of_numbers(rows)).combine_chunks()
             coded = taken if pa.types.is_dictionary(taken.type) else taken.dictionary_encode()
             cells = self.values[part]
             other, missing = (-1 if place is None else place for place in (cells.other, cells.missing))
             place = {label: i for i, label in enumerate(cells)}
             lookup = [missing if (text := text_of(v)) is None else place.get(text, other)
                       for v in values_of(coded.dictionary)]  # fmt: skip
-            indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False).astype(np.int64)
-            out.append(np.array([*lookup, missing], dtype=np.int64)[indices])
+            out.append(np.array([*lookup, missing], dtype=np.int64)[filled(coded.indices, len(lookup))])
         return out
 
     def _put(self, shape: tuple[int, ...], places: Sequence[np.ndarray], values: np.ndarray) -> np.ndarray:

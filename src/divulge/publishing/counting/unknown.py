@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from divulge import exact
 from divulge.extras import require
+from divulge.files.tables.buffers import of_numbers, of_texts
 from divulge.files.tables.values import values_of
 from divulge.model.labels import text_of
 from divulge.publishing.counting.bounding import bounded
@@ -102,12 +105,12 @@ def published(counts: dict[str, int], by: Sequence[str], threshold: Threshold, l
     noise = Laplace(threshold.scale)
     width = half_width(noise, each(level, rows or MOST_VALUES))
     keys = sorted(drawn, key=json.loads)
-    values = pa.array([int(drawn[key]) for key in keys], pa.int64())
+    values = np.array([int(drawn[key]) for key in keys], dtype=np.int64)
     parts = [json.loads(key) for key in keys]
-    compute = require("pyarrow.compute", "tables")
-    return pa.table({
-        "statistic": pa.array(["count"] * len(keys), pa.string()),
-        **{name: pa.array([part[i] for part in parts], pa.string()) for i, name in enumerate(by)},
-        "value": values, "low": compute.subtract(values, width), "high": compute.add(values, width),
-        "standard_error": pa.array([noise.deviation] * len(keys), pa.float64()),
-    })  # fmt: skip
+    columns = {
+        "statistic": of_texts(["count"] * len(keys), pa.string()),
+        **{name: of_texts([part[i] for part in parts], pa.string()) for i, name in enumerate(by)},
+        "value": of_numbers(values), "low": of_numbers(values - width), "high": of_numbers(values + width),
+        "standard_error": of_numbers(np.full(len(keys), float(noise.deviation))),
+    }  # fmt: skip
+    return pa.Table.from_arrays(list(columns.values()), list(columns))
