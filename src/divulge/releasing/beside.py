@@ -131,12 +131,13 @@ def after(before: float, loss: float) -> float:
 
 
 def largest(
-    counts: Contingency, columns: Sequence[str], known: Sequence[str], null_as: Any, who: Counted
+    table: Any, columns: Sequence[str], known: Sequence[str], null_as: Any, who: Counted
 ) -> tuple[dict[Hashable, float], int]:
     """Return the largest share of each value among people alike in known columns, and how many rows are alike to few.
 
-    Of groups of fewer than `FEW` people only the rows are counted.
+    Of groups of fewer than `FEW` people only the rows are counted. The table is one, or counts of these columns.
     """
+    counts = table if isinstance(table, Contingency) else contingency(table, who.names((*columns, *known)))
     groups: dict[Any, dict[Hashable, int]] = {}
     rows_of: dict[Any, int] = {}
     people: dict[Any, set[Hashable]] = {}
