@@ -430,3 +430,18 @@ def test_named_mechanisms_that_are_not_tuned_in_time_are_left_out_and_said(
     monkeypatch.setattr(choosing, "candidates", lambda p, kept, s, _: whole(p, kept, s, Effort(deadline=0)))
     late = dv.preview(survey, **asked)
     assert any("over before 2 of 2 named mechanisms were tuned" in note for note in late.notes)
+
+
+def test_where_names_cost_much_a_frequency_protocol_is_named_and_does_better() -> None:
+    many = [f"place {i}" for i in range(120)]
+    rows, asked = {"place": many * 5}, {"column": "place", "guarantee": "ldp=2", "prior": "uniform"}
+    notes = dv.preview(rows, **asked, levels=[1.0]).notes
+    (said,) = [note for note in notes if note.startswith("A frequency protocol keeps the same promise")]
+    (cost,) = [note for note in notes if note.startswith("Calling each entry")]
+    found, bound = map(float, re.search(r"estimation ([\d.e+]+);\D*([\d.e+]+)\)", cost).groups())
+    assert "protocol='auto' with values=" in said
+    best = dv.protocols.choose(many, "ldp=2", n=1).best.protocol
+    assert found > 2 * bound
+    assert bound * (1 - 1e-3) <= sum(best.variance(1 / 120) for _ in many) < 1.1 * bound
+    few = dv.preview({"place": many[:4] * 5}, **asked, levels=[1.0]).notes
+    assert not any(note.startswith("A frequency protocol") for note in few)

@@ -507,8 +507,21 @@ def _cost(made: Design, purpose: Purpose) -> list[str]:
     percent = f"{at_most(100 * lost)} %"
     return [
         f"Calling each entry after one value costs at most this: {purpose.cost.format(percent)} "
-        f"({made.objective} {made.utility:.4g}; without names of single values {made.side} {bound:.4g})."
+        f"({made.objective} {made.utility:.4g}; without names of single values {made.side} {bound:.4g}).",
+        *(
+            [_BY_PROTOCOL]
+            if made.minimized and lost > _FAR and {g.kind for g in made.guarantees} <= {"ldp", "dp"}
+            else []
+        ),
     ]
+
+
+_FAR = 1.0
+"""The share by which the variance of named entries exceeds the least: below, no list of values is worth asking for."""
+_BY_PROTOCOL = (
+    "A frequency protocol keeps the same promise with estimates nearly as exact as any: its entries stand for sets of "
+    "values, not for single ones. Hint: protocol='auto' with values= (--protocol auto --values FILE)."
+)
 
 
 def _best(found: list[tuple[float, Channel]]) -> tuple[float, Channel | None]:
