@@ -14,6 +14,7 @@ from divulge.app import jobs
 from divulge.app.jobs import LOADED, Job
 from divulge.app.sessions import MOST, Sessions
 from divulge.errors import DivulgeError
+from divulge.reporting.statements.voice import languages, texts
 
 Progress = Callable[[int, int | None], None]
 
@@ -40,6 +41,11 @@ def fails(progress: Progress, cell: str) -> None:
 
 def loaded(progress: Progress) -> list[str]:
     return [name for name in LOADED if name in sys.modules]
+
+
+def speaks(progress: Progress) -> int:
+    """Return in how many languages sentences were read before the job."""
+    return texts.cache_info().currsize
 
 
 def loads(progress: Progress, folder: str) -> set[str]:
@@ -95,6 +101,12 @@ def test_a_job_loads_no_library_that_others_loaded() -> None:
     job = Job.start(loaded, {})
     assert job.wait(300)
     assert job.result == list(LOADED)
+
+
+def test_sentences_of_all_languages_are_read_before_a_job() -> None:
+    job = Job.start(speaks, {})
+    assert job.wait(60)
+    assert job.result == len(languages()), job.error
 
 
 def test_a_release_loads_no_library(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ LOADED = (
     "pyarrow.compute", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet",
     "duckdb", "flint", "highspy", "scipy.optimize", "scipy.stats", "opendp.measurements",
     "sqlalchemy.dialects.sqlite.pysqlite", "cryptography.hazmat.primitives.ciphers.aead", "babel.dates",
-    "babel.messages.pofile", "babel.numbers", "divulge.adversaries.worst",
+    "babel.numbers", "divulge.reporting.spoken", "divulge.guarantees.deciding.attacks",
     "pandas", "pyarrow.pandas_compat",  # for which Arrow asks when it is given an array
 )  # fmt: skip
 """What jobs find loaded: some of it would take each of them half a second. What is not installed is passed over."""
