@@ -60,7 +60,7 @@ def parquet(content: Content, settings: Settings) -> Source:
 
         def part(chosen: Sequence[int]) -> Source:
             def stream(names: Sequence[str], coded: Sequence[str]) -> Iterator[Any]:
-                return batches(names, coded, min(fitting(names, coded), _IN_CACHE), chosen, alone=False)
+                return batches(names, coded, min(fitting(names, coded), _IN_PART), chosen, alone=False)
 
             return content.source(schema, None, stream, codable)
 
@@ -78,8 +78,11 @@ def _runs(sizes: Sequence[int], least: int) -> list[range]:
 _PARTS = 1 << 21, 1 << 24
 """Rows of a part that is read beside others, at least and at most."""
 
+_IN_PART = 1 << 19
+"""Rows of a batch of a part: half as many are read and counted in 7 percent more time, a quarter in 15."""
+
 _IN_CACHE = 1 << 18
-"""Rows of a batch whose positions stay in a processor's cache from the reader to the one who counts them."""
+"""Rows that one thread reads: their positions stay in a processor's cache. Of more, the threads of Arrow take a part."""
 
 
 LONGEST_TEXT = 1 << 20
