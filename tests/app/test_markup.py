@@ -11,7 +11,7 @@ import pytest
 
 from .visits import Visit, running
 
-HOSTILE = "\"'></script></textarea></title><planted onplant=plant()>{{ 6 * 7777 }}"
+HOSTILE = "\"'></script></textarea></title><planted onplant=plant()>{{ 6 * 777777777777 }}"
 """Ends what it may stand in (an attribute, a script, a field, a title), and begins what no page has."""
 SECRET, BESIDE, NUMBER = f"secret{HOSTILE}", f"beside{HOSTILE}", f"number{HOSTILE}"
 ANSWERS = [f"{name}{HOSTILE}" for name in ("often", "seldom", "javascript:plant()")]
@@ -51,7 +51,7 @@ def held(where: str, page: str, policy: str) -> None:
     reader = Reader(page)
     assert not reader.wrong, (where, reader.wrong)
     assert not [text for figure in reader.figures for text in strings(figure) if "<planted" in text], where
-    assert "46662" not in page, f"{where}: an expression was evaluated"
+    assert "4666666666662" not in page, f"{where}: an expression was evaluated"
     assert "default-src 'none'" in policy, where
     assert "unsafe-eval" not in policy, where
     assert ("script-src 'self';" in policy and "unsafe" not in policy) or policy.endswith("sandbox"), where
@@ -181,7 +181,8 @@ def test_sheets_of_any_name_stay_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ['<a href="x"><planted></a>', "<p onplant=x>", "<script>1</script>", "<a href=javascript:x>", "46662"]
+    "page",
+    ['<a href="x"><planted></a>', "<p onplant=x>", "<script>1</script>", "<a href=javascript:x>", "4666666666662"],
 )
 def test_a_page_that_takes_a_name_for_markup_is_seen(page: str) -> None:
     with pytest.raises(AssertionError):

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import runpy
 import shlex
 import subprocess
@@ -204,7 +205,8 @@ def test_the_census(address: str, width: int, dark: bool, tmp_path: Path) -> Non
     with browser(width, dark) as seen:
         papers = walk(seen, address, None, "race", "census" if width > 400 else "phone", tmp_path)
         held(papers, dv.Prior.from_column(dv.datasets.census("race")))
-        assert b"2251" not in papers["receipt.json"].read_bytes() + papers["statement.html"].read_bytes()
+        public = papers["receipt.json"].read_text() + papers["statement.html"].read_text()
+        assert not re.search(r"\b2251\b", public)  # how many are in the smallest group; digests may have the digits
         checked(seen, papers["receipt.json"], "check" if width > 400 else "phone-check")
 
 
