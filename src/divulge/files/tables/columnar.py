@@ -82,7 +82,7 @@ _IN_PART = 1 << 19
 """Rows of a batch of a part: half as many are read and counted in 7 percent more time, a quarter in 15."""
 
 _IN_CACHE = 1 << 18
-"""Rows that one thread reads: their positions stay in a processor's cache. Of more, the threads of Arrow take a part."""
+"""Rows that one thread reads: their positions stay in a processor's cache. Of more, threads of Arrow take a part."""
 
 
 LONGEST_TEXT = 1 << 20
