@@ -82,8 +82,9 @@ def kept() -> Iterator[None]:
         try:
             yield
         finally:
+            if _KEPT[0] is stack:  # which holds it
+                _RUNNING.clear()
             _KEPT.remove(stack)
-            _RUNNING.clear()
 
 
 def _launched(stack: ExitStack) -> Any:
@@ -99,14 +100,22 @@ def _launched(stack: ExitStack) -> Any:
 
 
 @contextmanager
-def browser(width: int = 1280, dark: bool = False) -> Iterator[Watched]:
-    """Open a page of this width, light or dark."""
+def launched() -> Iterator[Any]:
+    """Start Chromium, or take the one that is kept: a process has one at a time."""
     with ExitStack() as stack:
         if _KEPT and not _RUNNING:
             _RUNNING.append(_launched(_KEPT[0]))
-        running = _RUNNING[0] if _KEPT else _launched(stack)
+        yield _RUNNING[0] if _KEPT else _launched(stack)
+
+
+@contextmanager
+def browser(width: int = 1280, dark: bool = False) -> Iterator[Watched]:
+    """Open a page of this width, light or dark."""
+    with launched() as running:
         context = running.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
         )
-        stack.callback(context.close)
-        yield Watched(context.new_page(), dark)
+        try:
+            yield Watched(context.new_page(), dark)
+        finally:
+            context.close()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from browser import launched
 from support import THOROUGH
 
 import divulge as dv
@@ -45,12 +46,10 @@ def page_of(kind: str, labels: str) -> str:
 
 @pytest.fixture(scope="module")
 def browser() -> Generator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        running = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running.new_context()
-        running.close()
+    with launched() as running:
+        context = running.new_context()
+        yield context
+        context.close()
 
 
 def opened(

@@ -95,7 +95,7 @@ def test_pictures_that_come_on_white_follow_the_screen(address: str) -> None:
     from matplotlib import image
 
     with browser() as watched:
-        for path in ("notebooks/choosing-epsilon/", "benchmarks/"):
+        for path in ("notebooks/choosing-epsilon/", "benchmarks/")[: 2 if THOROUGH else 1]:
             opened(watched, address, path)
             picture = watched.page.locator("img.on-white").first
             picture.scroll_into_view_if_needed()
