@@ -37,6 +37,10 @@ ASKED: dict[str, Callable[[], Any]] = {
     "forbidden": lambda: dv.design(FEW, "pml=1", forbidden=[(x, x) for x in range(14)], time_limit=1),
     "about": lambda: dv.design(P, "pml=1", utility=dv.About(np.eye(5)[np.arange(70) % 5]), time_limit=1),
     "protected": lambda: dv.design(FEW, "pml=1", protect=np.eye(3)[np.arange(14) % 3], time_limit=1),
+    "scores of another": lambda: dv.design(
+        FEW, "pml=1", protect=np.eye(3)[np.arange(14) % 3], utility="hamming", time_limit=1
+    ),
+    "distances": lambda: dv.design(FEW, dv.MetricPrivacy(1, dv.Metric.line(14)), utility="distance", time_limit=1),
     "scores": lambda: dv.design(P, "pml=1", "pmc=1", utility="absolute-distance", time_limit=1),
     "the truth": lambda: dv.design(P, "pml=1", "pmc=1", utility="hamming", time_limit=1),
     "own names": lambda: dv.design(P, "pml=1", outcomes="values", time_limit=1),

@@ -20,7 +20,7 @@ from divulge.model.mechanisms.private import exponential
 from divulge.model.metrics.metric import Metric
 from divulge.model.prior import Prior
 
-EXACT, BRACKET, FIRST_ORDER = "linear-program", "spanner-bracket", "first-order"
+EXACT, BRACKET, FIRST_ORDER, LATE = "linear-program", "spanner-bracket", "first-order", "time-limit"
 
 _ROWS: dict[str, int] = {EXACT: 40_000, BRACKET: 120_000}
 """Rows of the first program up to which a method is taken. 49 places on a grid have 15,288 (2 s), 100 have 68,400
@@ -32,6 +32,10 @@ _BROKEN = 1e-10
 _ROUNDS, _ITERATIONS = 60, 2000
 """Times that constraints are added; steps of the first-order method, 40 s for 400 places."""
 
+_SPANNED = 5e-8
+"""Seconds of a slow core, over the cube of the number of places, that near pairs and a first program take: measured."""
+_CERTIFIED, _MOMENT = 1e-5, 0.2
+"""The same over the square for integers that keep the promise; and seconds that count as none, as of 140 places."""
 _MOST_PLACES = 900
 """With more places not even the first-order method comes to a bound in minutes."""
 
@@ -81,6 +85,12 @@ def best_about_distances(
         raise DivulgeError.of("utility", "be a finite score on average, under metric privacy", "it", goal.name)
     cost = prior.floats[:, None] * -scores
     deadline = math.inf if time_limit is None else started + time_limit
+    if deadline - clock.now() < _CERTIFIED * len(metric) ** 2 - _MOMENT:
+        raise clock.out_of_time(
+            f"to decide the promise for {len(metric)} places",
+            "allow it longer, or take a named mechanism, such as planar_geometric with remap.",
+        )
+    deadline -= min(_CERTIFIED * len(metric) ** 2, (deadline - started) / 2) if deadline < math.inf else 0.0
     asked = _Asked(prior, promise, metric, cost, epsilon, deadline)
     found, bound, method = _solved(asked)
     integers, kept = certified(found, promise, prior.secrets, bits)
@@ -105,6 +115,8 @@ def _score(utility: Any, metric: Metric) -> Score:
 
 def _solved(asked: _Asked) -> tuple[np.ndarray, float, str]:
     """Return (channel, lower bound of the cost, method)."""
+    if asked.left() < _SPANNED * len(asked.metric) ** 3:
+        return _named(asked), float(asked.cost.min(axis=1).sum()), LATE
     near = spanner(asked.metric, 1)
     rows = 2 * len(near.i) * asked.cost.shape[1]
     if rows <= _ROWS[EXACT]:

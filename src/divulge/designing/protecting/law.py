@@ -39,7 +39,8 @@ def _fraction(value: Any) -> Fraction:
 
 def _distribution(values: Iterable[Any]) -> list[Fraction]:
     found = [_fraction(v) for v in values]
-    return [v / sum(found) for v in found]
+    total = sum(found)
+    return [v / total for v in found]
 
 
 @dataclass(frozen=True, eq=False)
