@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import divulge as dv
+from divulge import clock
 from divulge.app.pages import in_lines, on_page
 from divulge.publishing.notes import SENTENCES, Note
 from divulge.releasing.output import archive, catalog, hadoop
@@ -164,6 +165,27 @@ def test_what_spark_hinders_is_told_in_german() -> None:
     for text in texts:
         said = remark(GERMAN, on_page(text))
         assert not ENGLISH.search(re.sub(r"„[^“]*“", "", said)), (text, said)
+
+
+def _text_of(node: ast.expr) -> str:
+    """Return a text of the source with a number for each blank."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "1,200" for part in parts)
+
+
+def test_a_limit_that_is_too_short_is_told_in_german() -> None:
+    """Every refusal of the clock, as its place in the source words it."""
+    refused: list[str] = []
+    for path in Path(dv.__file__).parent.rglob("*.py"):
+        if path.name == "clock.py" or "clock" not in (source := path.read_text()):
+            continue
+        for one in ast.walk(ast.parse(source)):
+            if isinstance(one, ast.Call) and ast.unparse(one.func) in ("clock.in_time", "clock.out_of_time"):
+                at = ast.unparse(one.func) == "clock.in_time"
+                refused.append(str(clock.out_of_time(*map(_text_of, one.args[at:]))))
+    assert len(refused) > 8
+    english = [text for text in refused if ENGLISH.search(remark(GERMAN, text))]
+    assert not english
 
 
 @pytest.mark.parametrize("rows", [

@@ -1,8 +1,10 @@
 "use strict";
-/* Draws the figures that pages carry as data, passes dropped files to the form, and follows clicks on points. */
+/* Draws the figures that pages carry as data, passes dropped files to the form, and follows clicks on points.
+   Runs before the page is read, so that no form is there that it does not hear. */
 (function () {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   function draw(root) {
+    if (!window.Plotly) { return; }  /* which draws all of the page once it has come */
     root.querySelectorAll(".figure[data-figure]").forEach(function (place) {
       const figure = JSON.parse(place.dataset.figure);
       const ink = getComputedStyle(document.body).color;
@@ -27,13 +29,12 @@
     sessionStorage.setItem(typed, JSON.stringify({ action: event.target.getAttribute("action"), fields: fields.map(function (field) { return [field.name, field.value, field.checked === true]; }) }));
   }
   function restore() {
-    if ("failed" in document.body.dataset) { sessionStorage.setItem("failed", "1"); return; }
+    if ("failed" in document.currentScript.dataset) { sessionStorage.setItem("failed", "1"); return; }
     const back = performance.getEntriesByType("navigation").some(function (one) { return one.type === "back_forward"; });
-    const failed = back || sessionStorage.getItem("failed");  /* which a page in another process may see late */
+    const failed = back || sessionStorage.getItem("failed");  /* who goes back at once leaves before the message's page has said so */
     kept = failed ? JSON.parse(sessionStorage.getItem(typed) || "null") : null;
     sessionStorage.removeItem("failed");
     sessionStorage.removeItem(typed);
-    fill();
   }
   function fill() {
     if (!kept) { return; }
@@ -54,8 +55,9 @@
     if (kept.done) { kept = null; }
   }
   document.addEventListener("submit", keep);
-  document.addEventListener("DOMContentLoaded", restore);
-  document.addEventListener("DOMContentLoaded", function () { draw(document); });
+  restore();
+  document.addEventListener("readystatechange", function () { if (document.readyState === "interactive") { fill(); } });
+  window.addEventListener("load", function () { draw(document); });
   document.addEventListener("htmx:afterSettle", function (event) { draw(event.target.parentNode || document); fill(); });
   dark.addEventListener("change", function () { draw(document); });
   document.addEventListener("dragover", function (event) { event.preventDefault(); });
