@@ -185,6 +185,11 @@ def end_folders() -> None:
             end(path)
 
 
+def let_go(folder: Path) -> None:
+    """Leave a folder to whom holds it: `end_folders` may come before others that still take away what lies in it."""
+    _TO_END.pop(folder, None)
+
+
 def _locked(name: Callable[[], Path], mode: int) -> tuple[Path, int | None]:
     """Return a new folder, and the descriptor that holds its lock; None where there are no locks.
 

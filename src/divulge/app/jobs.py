@@ -85,6 +85,7 @@ def _make_room_for_sockets() -> None:
     kept = ExitStack()
     Finalize(None, kept.close, exitpriority=_LAST)
     folder = kept.enter_context(children.private_folder("server", *short[:1]))
+    children.let_go(folder)
     usual, tempfile.tempdir = tempfile.tempdir, str(folder)
     try:
         get_temp_dir()  # which is made once
