@@ -5,6 +5,7 @@ nothing of the size of the matrix is ever allocated; an exact one is read whole,
 """
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -72,7 +73,7 @@ def ends_and_logs(
     matrix: np.ndarray, mean_row: np.ndarray | None = None
 ) -> tuple[Extremes, np.ndarray, FirstStep | None]:
     """Return the extremes of each column, `row_logs` and `first` of a dense float matrix, at once."""
-    sweep = _Sweep(matrix, ("row_logs", "extremes"), mean_row=mean_row)
+    sweep = _Sweep(matrix, ("row_logs", "ends"), mean_row=mean_row)
     return sweep.extremes, sweep.row_logs, sweep.first
 
 
@@ -83,7 +84,7 @@ def gather(matrix: Any, weights: np.ndarray, mean_row: np.ndarray | None = None)
         ends = extremes(matrix)
         likely = ends if len(rows) == matrix.shape[0] else extremes(matrix, rows)
         return Gathered(likely, ends, largest_joint(matrix, weights), sums_of_c_log_c(matrix))
-    sweep = _Sweep(matrix, ("row_logs", "extremes", "joint_top", "outer"), weights, mean_row)
+    sweep = _Sweep(matrix, ("row_logs", "ends", "outer"), weights, mean_row)
     ends = sweep.extremes
     if len(rows) < len(matrix):
         ends = ends.merged(extremes(matrix, np.flatnonzero(~(weights > 0))))
@@ -111,7 +112,7 @@ def extremes(matrix: Any, rows: np.ndarray | None = None) -> Extremes:
     dense = isinstance(matrix, np.ndarray) and matrix.dtype != object
     if dense and matrix.size > _FEW:
         counting = None if rows is None else np.bincount(rows, minlength=len(matrix))
-        return _Sweep(matrix, ("extremes",), counting).extremes
+        return _Sweep(matrix, ("ends",), counting).extremes
     part = matrix if rows is None or len(rows) == matrix.shape[0] else matrix[rows]
     if dense:
         top_at, bottom_at, y = part.argmax(axis=0), part.argmin(axis=0), places(part.shape[1])
@@ -309,10 +310,9 @@ class _Sweep:
         self.matrix, self.weights = matrix, weights
         self.row_logs, self._distances = np.empty(len(matrix)), np.empty(len(matrix))
         self._counts = None if weights is None or (weights > 0).all() else weights > 0
-        fits = "extremes" in wanted and matrix.flags.c_contiguous
+        fits = "ends" in wanted and matrix.flags.c_contiguous
         self._loop: Any = kernels.fastest(kernels.column_ends, matrix.size) if fits else None
-        steps = [part for part in wanted if not (self._loop and part in ("extremes", "joint_top"))]
-        steps += ["ends"] if self._loop else []
+        steps = [*wanted]
         if mean_row is not None:
             self._log_mean = np.log(np.maximum(mean_row, TINY))
             steps.append("first")
@@ -325,19 +325,24 @@ class _Sweep:
         self.first: FirstStep | None = None if mean_row is None else (self._distances, moved)
 
     def _part(self, first: int, last: int) -> "_Running":
-        running = _Running(self.matrix.shape[1], height(self.matrix))
+        running = _Running(self.matrix.shape[1], height(self.matrix, PANEL // 2))
         with np.errstate(divide="ignore", invalid="ignore"):
             for rows in panels(self.matrix, first, last):
                 for step in self._steps:
                     step(running, rows, self.matrix[rows])
         return running
 
+    def _halves(self, rows: slice) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the rows of a panel in parts for which there is working space."""
+        return ((part, self.matrix[part]) for part in panels(self.matrix, rows.start, rows.stop, PANEL // 2))
+
     def _take_ends(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
         """Take extremes and joint entries by the compiled loop; in a block with rows that do not count, by NumPy."""
-        if self._counts is not None and not self._counts[rows].all():
-            self._take_extremes(running, rows, block)
-            if self.weights is not None:
-                self._take_joint_top(running, rows, block)
+        if self._loop is None or (self._counts is not None and not self._counts[rows].all()):
+            for part, some in self._halves(rows):
+                self._take_extremes(running, part, some)
+                if self.weights is not None:
+                    self._take_joint_top(running, part, some)
             return
         found, weights = running.extremes, np.ones(len(block)) if self.weights is None else self.weights[rows]
         known = found.top, found.bottom, found.top_at, found.bottom_at, running.joint_top
@@ -382,8 +387,8 @@ class _Sweep:
 
     def _take_row_logs(self, running: "_Running", rows: slice, block: np.ndarray) -> None:
         """Take C log C of half a panel at a time; where a sum is NaN there are zeros: once more, with 0 log 0 = 0."""
-        for part in panels(self.matrix, rows.start, rows.stop, PANEL // 2):
-            some, logs, found = self.matrix[part], running.block[: part.stop - part.start], self.row_logs[part]
+        for part, some in self._halves(rows):
+            logs, found = running.block[: len(some)], self.row_logs[part]
             if not running.zeros:
                 np.vecdot(some, np.log(some, out=logs), out=found)
                 running.zeros = bool(np.isnan(found).any())
