@@ -278,9 +278,9 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
 
     step, size = window.step, window.size
     rounding = 8 * ROUND * math.log2(size)
-    scale, relative, error, first, widest, logs = 0.0, 0.0, 0.0, 0, 0, np.zeros(size // 2 + 1)
+    scale, relative, error, first, widest, half = 0.0, 0.0, 0.0, 0, 0, size // 2 + 1
     draws, finite, moved = 0, 0.0, dict.fromkeys((window.up, -window.down), 0.0)
-    live, product = np.arange(size // 2 + 1), np.ones(size // 2 + 1, dtype=np.complex128)
+    live, logs, product = np.arange(half), np.broadcast_to(0.0, half), np.broadcast_to(1.0 + 0.0j, half)
     single: list[np.ndarray] = []
 
     def multiply(weights: np.ndarray, count: int) -> float:
@@ -290,11 +290,13 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
         if few := len(weights) <= size and len(weights) * len(live) <= _AT_FEW * size:
             spectrum = _at(live, weights, size)
         else:
-            spectrum = np.asarray(fft.rfft(_folded(weights, size)))[live]
-        with np.errstate(divide="ignore"):
-            logs += count * np.log(np.abs(spectrum))
-        kept = logs > -_NEGLIGIBLE  # no factor exceeds 1: what is negligible once remains so
-        live, logs = live[kept], logs[kept]
+            whole = np.asarray(fft.rfft(_folded(weights, size)))
+            spectrum = whole if len(live) == half else whole[live]
+        squares = spectrum.real**2 + spectrum.imag**2
+        some = np.flatnonzero(squares > math.exp(-2 * _NEGLIGIBLE / count))  # before there are logarithms
+        sums = logs[some] + count / 2 * np.log(squares[some])
+        kept = some[sums > -_NEGLIGIBLE]  # no factor exceeds 1: what is negligible once remains so
+        live, logs = live[kept], sums[sums > -_NEGLIGIBLE]
         product = product[kept] * _power(spectrum[kept], count)
         return count * (_at_error(len(kept), len(weights), size) if few else rounding * _norm(weights))
 
@@ -311,7 +313,7 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
             moved[slope] += count * tilted(atoms, step, window.tilt + slope)[1]
         error += rounding * _joined(single, weights, size // 2) if count == 1 else multiply(weights, count)
     error += math.fsum([multiply(weights, 1) for weights in single])
-    whole = np.zeros(size // 2 + 1, dtype=np.complex128)
+    whole = np.zeros(half, dtype=np.complex128)
     whole[live] = product
     masses: np.ndarray = np.asarray(fft.irfft(whole, size))
     low = first if widest < size else window.low
