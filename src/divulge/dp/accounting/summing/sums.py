@@ -290,7 +290,7 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
         if few := len(weights) <= size and len(weights) * len(live) <= _AT_FEW * size:
             spectrum = _at(live, weights, size)
         else:
-            whole = np.asarray(fft.rfft(_folded(weights, size)))
+            whole: np.ndarray = np.asarray(fft.rfft(_folded(weights, size)))
             spectrum = whole if len(live) == half else whole[live]
         squares = spectrum.real**2 + spectrum.imag**2
         some = np.flatnonzero(squares > math.exp(-2 * _NEGLIGIBLE / count))  # before there are logarithms
