@@ -290,9 +290,9 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
         if few := len(weights) <= size and len(weights) * len(live) <= _AT_FEW * size:
             spectrum = _at(live, weights, size)
         else:
-            whole: np.ndarray = np.asarray(fft.rfft(_folded(weights, size)))
+            whole = np.asarray(fft.rfft(_folded(weights, size)))
             spectrum = whole if len(live) == half else whole[live]
-        squares = spectrum.real**2 + spectrum.imag**2
+        squares = np.real(spectrum) ** 2 + np.imag(spectrum) ** 2
         some = np.flatnonzero(squares > math.exp(-2 * _NEGLIGIBLE / count))  # before there are logarithms
         sums = logs[some] + count / 2 * np.log(squares[some])
         kept = some[sums > -_NEGLIGIBLE]  # no factor exceeds 1: what is negligible once remains so
