@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 PANEL = 1 << 18
-"""Entries in a panel, two megabytes of float64: with half of it a profile of 10,000 x 10,000 takes a fifth longer, since
-what is kept of each column is read and written once a panel; with twice of it caches no longer hold what two threads read.
+"""Entries in a panel, two megabytes of float64: with half of it a profile of 10,000 x 10,000 takes a fifth longer, as
+what is kept of each column is read and written once a panel; with twice of it caches do not hold what two threads read.
 """
 
 THREADED = 1 << 21
