@@ -1019,3 +1019,8 @@ def test_pairs_of_secrets_are_looked_up_once_each() -> None:
     assert Counted.looked_up < 40 * pairs  # a table of all pairs for each of them takes 2 * pairs**2
     composed.epsilon(1e-3)
     assert set(composed._engines) == set(range(len(composed.directions)))
+
+
+def test_a_channel_of_more_pairs_than_memory_holds_is_refused_before_the_work() -> None:
+    with pytest.raises(dv.DivulgeError, match=r"at most 134,217,728 losses.*511,360,000\. Hint: merge values"):
+        dv.compose((dv.Channel(np.full((800, 800), 1 / 800)), 2))
