@@ -6,7 +6,6 @@ hold at the other. SciPy searches wherever no side is asked for.
 
 import math
 import sys
-from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
@@ -100,19 +99,28 @@ def least(holds: Callable[[float], bool], highest: float, width: float = 0.0) ->
     return turn(holds, low, high, width)[1] if high < math.inf else math.inf
 
 
-def least_integer(holds: Callable[[int], bool], low: int, largest: int = sys.maxsize) -> int:
+def least_integer(
+    holds: Callable[[int], bool], low: int, largest: int = sys.maxsize, late: Callable[[], bool] = bool
+) -> int:
     """Return the least integer from `low` on with `holds`, which stays true once it is; largest + 1 for none up to it.
+
+    Once it is `late` some integer with `holds` comes back, less than twice as far from `low` as the least.
 
     >>> least_integer(lambda n: n * n >= 50, 0, 1000), least_integer(lambda n: False, 0, 1000)
     (8, 1001)
+    >>> least_integer(lambda n: n * n >= 90, 0, 1000, late=lambda: True)
+    16
     """
-    step = 1
+    step, first = 1, low
     while not holds(high := min(low + step, largest)):
         if high == largest:
             return largest + 1
         step *= 2
-    first = low if step == 1 else low + step // 2
-    return first + bisect_left(range(first, high), True, key=holds)
+        first = high + 1
+    while first < high and not late():
+        middle = (first + high) // 2
+        first, high = (first, middle) if holds(middle) else (middle + 1, high)
+    return high
 
 
 def turns(

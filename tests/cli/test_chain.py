@@ -69,3 +69,11 @@ def test_a_page_on_one_secret(asked: tuple[str, ...], title: str, seen: str) -> 
 def test_what_makes_no_page_is_refused(options: tuple[str, ...], message: str) -> None:
     assert message in " ".join(run(*CHAIN, *options, code=2).output.split())
     assert not list(Path().glob("page*"))
+
+
+@pytest.mark.parametrize("more", [(), ("--secret", "1"), ("--secret", "all")])
+def test_a_time_limit_reaches_the_search(more: tuple[str, ...]) -> None:
+    refused = run(*CHAIN, *more, "--time-limit", "0", code=2).output
+    assert "long enough for a chain of 2 steps and 2 states" in " ".join(refused.split())
+    run(*NETWORK, "--time-limit", "0")
+    run(*CHAIN, *more, "--time-limit", "60")

@@ -80,7 +80,8 @@ class OnGrid(dv.results.Composition):
     """A composition whose only way is the grid."""
 
     def _engine(self, index: int, tolerance: float) -> GridEngine:
-        return self._engines.setdefault((index, tolerance), GridEngine(self.directions[index].parts, tolerance))
+        grid = GridEngine(self.directions[index].parts, tolerance)
+        return self._engines.setdefault(index, {}).setdefault(tolerance, grid)
 
 
 def on_grid(*parts: tuple[Any, int], tolerance: float = 1e-6) -> OnGrid:
@@ -996,3 +997,30 @@ def test_one_sample_of_a_gaussian_is_known_outright(mu: float, rate: float) -> N
             assert found.upper - found.lower <= 1e-12 * truth + 5e-324
     asked = once.epsilon(1e-3 * rate)
     assert asked.upper - asked.lower < 1e-11 * (1 + asked.upper)
+
+
+class Counted(str):
+    """A label that counts how often it is looked up."""
+
+    looked_up = 0
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        Counted.looked_up += 1
+        return super().__hash__()
+
+
+def test_pairs_of_secrets_are_looked_up_once_each() -> None:
+    labels = [Counted(f"s{i}") for i in range(12)]
+    rows = np.random.default_rng(3).dirichlet(np.full(6, 20.0), 12)
+    channel, pairs = dv.Channel(rows, labels), 12 * 11
+    Counted.looked_up = 0
+    composed = dv.compose((channel, 2))
+    assert Counted.looked_up < 40 * pairs  # a table of all pairs for each of them takes 2 * pairs**2
+    composed.epsilon(1e-3)
+    assert set(composed._engines) == set(range(len(composed.directions)))
+
+
+def test_a_channel_of_more_pairs_than_memory_holds_is_refused_before_the_work() -> None:
+    with pytest.raises(dv.DivulgeError, match=r"at most 134,217,728 losses.*511,360,000\. Hint: merge values"):
+        dv.compose((dv.Channel(np.full((800, 800), 1 / 800)), 2))

@@ -200,7 +200,6 @@ def test_too_many_rays_leave_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = dv.Chain(["1/4"] * 4, moves, told, steps=6)
     exact = chain.worst(3)
     monkeypatch.setattr(cones, "MOST", 4)
-    monkeypatch.setattr(cones.grown, "__defaults__", (4,))
     bracket = chain.worst(3)
     assert exact.exact
     assert not bracket.exact

@@ -15,6 +15,11 @@ from divulge.model.prior import Prior
 from divulge.model.shown import number
 from divulge.units import Unit, nats_per
 
+TimeLimit = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Of each search for the worst outputs: it ends then.")
+]
+"""How long a search may take."""
+
 
 @dataclass(frozen=True)
 class ReportPage:

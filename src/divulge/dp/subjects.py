@@ -27,6 +27,9 @@ SubjectLike: TypeAlias = PrivacyLoss | tuple[PrivacyLoss, ...] | HasLosses | Cha
 
 Losses: TypeAlias = Channel | tuple[PrivacyLoss, ...]
 """What has privacy losses, as it is asked: a channel, of all pairs of its rows, or the losses of dominating pairs."""
+
+MOST_ATOMS = 1 << 27
+"""Losses of pairs of rows that are kept: some seven gigabytes."""
 ReleaseLike: TypeAlias = SubjectLike | tuple[SubjectLike, float]
 """A release, alone or with how often it is made."""
 
@@ -50,7 +53,8 @@ def privacy_losses(subject: SubjectLike, neighbors: NeighborsLike = None) -> tup
     Raises
     ------
     DivulgeError
-        When `subject` has no privacy losses, or `neighbors` is given for a mechanism or is no relation between secrets.
+        When `subject` has no privacy losses, or more than memory holds, and when `neighbors` is given for a mechanism
+        or is no relation between secrets.
 
     References
     ----------
@@ -65,6 +69,12 @@ def privacy_losses(subject: SubjectLike, neighbors: NeighborsLike = None) -> tup
     if isinstance(subject, Channel):
         rows, secrets = subject.matrix.toarray() if subject.sparse else subject.matrix, subject.secrets
         pairs = ordered_pairs(secrets, neighbors).tolist()
+        if len(pairs) * len(subject.outcomes) > MOST_ATOMS:
+            raise DivulgeError.of(
+                "subject", f"have at most {MOST_ATOMS:,} losses, one for each pair of neighbors and outcome",
+                "their number", f"{len(pairs) * len(subject.outcomes):,}",
+                "merge values, or take `dv.ldp`, which needs no pairs and bounds every epsilon.",
+            )  # fmt: skip
         return tuple(AtomicLoss.of_rows(rows[i], rows[j], (secrets[i], secrets[j])) for i, j in pairs)
     if neighbors is not None:
         raise DivulgeError.of("neighbors", "be given for a channel only", "it", "given for a mechanism")

@@ -21,7 +21,7 @@ from divulge.model.prior import Prior
 from divulge.model.shown import Shown
 from divulge.networks import posteriors
 from divulge.networks.listing import allow_pairs
-from divulge.networks.model import Remembered, Steps, checked_chain
+from divulge.networks.model import Remembered, Steps, checked_chain, limited
 from divulge.networks.over_time import OverTime, over_time
 from divulge.networks.secrets import Secret, states_at
 from divulge.networks.temporal import calibrated, level_of
@@ -230,7 +230,7 @@ class Chain(Shown):
             raise DivulgeError.of("secret", "be possible", "it", "an event that cannot occur")
         return min(lifts) if least else max(lifts)
 
-    def worst(self, secret: Hashable, side: Side = "pml") -> Worst:
+    def worst(self, secret: Hashable, side: Side = "pml", *, time_limit: float | None = None) -> Worst:
         """Return the greatest leakage about a secret that any outputs of all steps can have, and such outputs.
 
         Parameters
@@ -238,6 +238,8 @@ class Chain(Shown):
         secret : int, tuple of int, "all", or Secret
         side : "pml", "pmc" or "ldp"
             The greatest lift, the greatest inverse lift, or the greatest ratio P(y | u) / P(y | v) of two values.
+        time_limit : float, optional
+            Seconds, after which it is refused.
 
         Returns
         -------
@@ -248,7 +250,7 @@ class Chain(Shown):
         Raises
         ------
         DivulgeError
-            For an unknown secret or side, and for secrets with too many values to list.
+            For an unknown secret or side, for secrets with too many values to list, and once the time is up.
 
         Examples
         --------
@@ -260,7 +262,8 @@ class Chain(Shown):
         """
         if side not in ("pml", "pmc", "ldp"):
             raise DivulgeError.unknown("side", side, ("pml", "pmc", "ldp"))
-        return max((self._worst(model, secret, side) for model in self.models), key=lambda one: one.upper)
+        models = limited(self.models, time_limit)
+        return max((self._worst(model, secret, side) for model in models), key=lambda one: one.upper)
 
     def _worst(self, model: Steps, secret: Hashable, side: Side) -> Worst:
         if _is_all(secret):
@@ -298,8 +301,10 @@ class Chain(Shown):
         matrix = np.array(columns, dtype=object if model.exact else float).T
         return Joint.from_matrix(matrix, values, [model.labels(given) for given in outputs])
 
-    def over_time(self) -> OverTime:
+    def over_time(self, *, time_limit: float | None = None) -> OverTime:
         """Return a row for each step: the level of its own release, and what all outputs together say of its state.
+
+        Once `time_limit`, in seconds, is over, it is refused.
 
         Examples
         --------
@@ -309,7 +314,7 @@ class Chain(Shown):
         >>> [round(row.exact.upper, 4) for row in chain.over_time()]  # log 741/43, 36.33, 48, ...
         [2.8468, 3.5927, 3.8712, 3.5927, 2.8468]
         """
-        return over_time(self._one)
+        return over_time(limited([self._one], time_limit)[0])
 
     def calibrate(self, epsilon: float) -> float:
         """Return the largest level of LDP for each release, such that no state ever leaks more than epsilon, in nats.

@@ -8,7 +8,7 @@ most e^slack times the ratio at what stays, as nonnegative maps never enlarge Hi
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -37,7 +37,7 @@ class Cone:
     """Rays of a cone, one a row, each with the outputs that lead to it, and what was left out.
 
     rays : list of rows; whole numbers without common divisor where the model is exact, else doubles that sum to 1
-    outputs : list of tuples
+    outputs : list of pairs (outputs before, the last one), () for none: rays share what they have in common
     slack : how much larger the logarithm of a ratio may be at what was left out, in nats; 0 when nothing was
     """
 
@@ -46,18 +46,35 @@ class Cone:
     slack: float = 0.0
 
 
-def grown(cone: Cone, maps: Sequence[tuple[Any, Any]], most: int = MOST) -> Cone:
-    """Return the cone of all `ray @ matrix` for pairs (output, matrix) of nonnegative maps; an output stands last."""
+def grown(cone: Cone, maps: Iterable[tuple[Any, Any]], look: Callable[[], None]) -> Cone:
+    """Return the cone of all `ray @ matrix` for pairs (output, matrix) of nonnegative maps; an output stands last.
+
+    `look` is called in every round, and raises once the time is up.
+    """
     found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for output, matrix in maps:
         columns = list(zip(*matrix, strict=True))
         for ray, before in zip(cone.rays, cone.outputs, strict=True):
+            look()
             image = primitive([sum(a * b for a, b in zip(ray, column, strict=True) if a and b) for column in columns])
             if image is not None and image not in found:
-                found[image] = (*before, output)
+                found[image] = (before, output)
     rounding = 0.0 if not found or not isinstance(next(iter(found))[0], float) else 2 * _ULP * (len(cone.rays[0]) + 2)
     kept = hull(Cone(list(found), list(found.values()), cone.slack + rounding))
-    return kept if len(kept.rays) <= most else thinned(kept, most)
+    return kept if len(kept.rays) <= MOST else thinned(kept, MOST, look)
+
+
+def in_order(outputs: tuple[Any, ...]) -> list[Any]:
+    """Return outputs as a list, the first one first, from pairs (outputs before, the last one).
+
+    >>> in_order((((), 0), 1))
+    [0, 1]
+    """
+    out: list[Any] = []
+    while outputs:
+        outputs, last = outputs
+        out.append(last)
+    return out[::-1]
 
 
 def primitive(ray: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -211,13 +228,14 @@ def hilbert(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.log(ratios.max() / ratios.min()) + 4 * _ULP)
 
 
-def thinned(cone: Cone, most: int) -> Cone:
+def thinned(cone: Cone, most: int, look: Callable[[], None]) -> Cone:
     """Return at most about `most` rays, the farthest first, with the slack of the others (Gonzalez 1985)."""
     points = shares(cone.rays)
     with np.errstate(divide="ignore"):
         logs = np.log(points)
     chosen, nearest = [0], np.full(len(points), np.inf)
     while True:
+        look()
         nearest = np.minimum(nearest, _hilbert_to(logs, logs[chosen[-1]]))
         if len(chosen) >= most and np.isfinite(nearest.max()):
             break

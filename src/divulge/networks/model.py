@@ -1,14 +1,15 @@
 """A chain as arrays: the laws of its steps, what goes out at each, and a secret's memory beside the state."""
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from divulge import exact
+from divulge import clock, exact
 from divulge.errors import DivulgeError, number_of
 from divulge.model.accepted import ChannelLike
 from divulge.model.channel import Channel
@@ -44,6 +45,16 @@ class Steps:
     moves: Sequence[np.ndarray]
     channels: Sequence[Channel | None]
     tables: Sequence[np.ndarray | None]
+    until: float = math.inf
+    """When the time of what is computed is up."""
+
+    def in_time(self) -> None:
+        """Refuse to go on once the time is up."""
+        clock.in_time(
+            self.until,
+            f"for a chain of {len(self):,} steps and {len(self.states):,} states",
+            "allow it longer, or take fewer steps or states.",
+        )
 
     @classmethod
     def of(cls, initial: Prior, moves: Sequence[np.ndarray], channels: Sequence[Channel | None]) -> "Steps":
@@ -127,6 +138,12 @@ class Steps:
         return int(step)
 
 
+def limited(models: Sequence[Steps], time_limit: Any) -> list[Steps]:
+    """Return chains that refuse to be computed with once so many seconds are over; None for no limit."""
+    until = clock.deadline(time_limit)
+    return [replace(model, until=until) if until < math.inf else model for model in models]
+
+
 @dataclass(frozen=True)
 class Remembered:
     """The memories that a secret can have after each step, by position, with the states they stand beside."""
@@ -145,6 +162,7 @@ class Remembered:
         reachable = [(self.secret.start, x) for x, p in enumerate(self.steps.start) if p > 0]
         out: list[dict[Any, set[int]]] = []
         for t in range(len(self.steps)):
+            self.steps.in_time()
             here: dict[Any, set[int]] = {}
             for memory, x in reachable:
                 here.setdefault(self.secret.after(memory, t, self.steps.states[x]), set()).add(x)
@@ -188,6 +206,7 @@ class Remembered:
         rows: list[Any] = []
         for memory, before in self.memories[step - 1].items():
             for x in range(shape[1]):
+                self.steps.in_time()
                 unit = np.full(shape, 0 * one, dtype=self.steps.start.dtype)
                 if x in self.reachable[step - 1][memory]:  # what cannot be has no memory to go on with
                     unit[before, x] = one
@@ -211,6 +230,7 @@ class Remembered:
         given = [*outputs, *[None] * (len(self.steps) - len(outputs))]
         alpha = scale(self.first(given[0]), 0)
         for t in range(1, len(self.steps)):
+            self.steps.in_time()
             alpha = scale(self.next(t, alpha, given[t]), t)
         return alpha
 

@@ -137,6 +137,7 @@ def over_time(steps: Steps) -> OverTime:
     fpl = leakages(levels[::-1], [_occurring(marginals[t], moves[t]) for t in range(len(moves) - 1, -1, -1)])[::-1]
     rows: list[Step] = []
     for t, past in enumerate(forward_cones(steps)):
+        steps.in_time()
         name = f"step {t}"
         online = between(steps, t, past, nothing, "ldp", name).leakage
         total, top, bottom = (between(steps, t, past, futures[t], side, name).leakage for side in ("ldp", "pml", "pmc"))

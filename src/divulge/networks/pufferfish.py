@@ -18,7 +18,7 @@ from divulge.late import late
 from divulge.model.labels import position
 from divulge.model.shown import Shown, promised
 from divulge.networks.chain import Chain
-from divulge.networks.model import Steps
+from divulge.networks.model import Steps, limited
 from divulge.networks.temporal import level_of
 
 
@@ -66,7 +66,7 @@ class Pufferfish(Shown):
         return late("divulge.noise.mechanism:NoiseMechanism")("laplace", secret, scale=self.scale)
 
 
-def wasserstein(chain: Chain, state: Hashable, epsilon: float) -> Pufferfish:
+def wasserstein(chain: Chain, state: Hashable, epsilon: float, *, time_limit: float | None = None) -> Pufferfish:
     """Return the least Laplace scale by the Wasserstein mechanism for the number of steps in `state`.
 
     W / epsilon, with W the largest distance in the infinity-Wasserstein metric between the laws of the count given two
@@ -80,6 +80,8 @@ def wasserstein(chain: Chain, state: Hashable, epsilon: float) -> Pufferfish:
         Which steps are counted.
     epsilon : float
         In nats, positive.
+    time_limit : float, optional
+        Seconds, after which it is refused.
 
     Returns
     -------
@@ -89,7 +91,7 @@ def wasserstein(chain: Chain, state: Hashable, epsilon: float) -> Pufferfish:
     Raises
     ------
     DivulgeError
-        For an unknown state, or an epsilon that is not positive.
+        For an unknown state, an epsilon that is not positive, and once the time is up.
 
     References
     ----------
@@ -102,11 +104,12 @@ def wasserstein(chain: Chain, state: Hashable, epsilon: float) -> Pufferfish:
     2.0
     """
     level, worst = _positive(epsilon), (0, None, None, None)
-    for model in map(rational, _chain(chain).models):
+    for model in map(rational, limited(_chain(chain).models, time_limit)):
         target = position(model.states, state, "state")
         for t in range(len(model)):
             laws = _counts(model, t, target)
             for a, b in permutations(laws, 2):
+                model.in_time()
                 distance = _transport(laws[a], laws[b])
                 if distance > worst[0]:
                     worst = distance, t, model.states[a], model.states[b]
@@ -119,6 +122,7 @@ def _counts(steps: Steps, t: int, target: int) -> dict[int, list[Any]]:
     before = [_shifted(_zeros(len(steps), zero), p, x == target) for x, p in enumerate(steps.start)]
     forward = [before]
     for move in steps.moves[:t]:
+        steps.in_time()
         forward.append(_moved(forward[-1], move, target, len(steps), zero))
     out: dict[int, list[Any]] = {}
     for x in range(n):
@@ -127,6 +131,7 @@ def _counts(steps: Steps, t: int, target: int) -> dict[int, list[Any]]:
             continue
         row = [_zeros(len(steps), zero) if y != x else [v / mass for v in forward[t][x]] for y in range(n)]
         for move in steps.moves[t:]:
+            steps.in_time()
             row = _moved(row, move, target, len(steps), zero)
         out[x] = [sum(column) for column in zip(*row, strict=True)]
     return out
@@ -167,7 +172,7 @@ def _transport(first: Sequence[Fraction], second: Sequence[Fraction]) -> int:
         left, right = left or first[i], right or second[k]
 
 
-def markov_quilt(chain: Chain, epsilon: float) -> Pufferfish:
+def markov_quilt(chain: Chain, epsilon: float, *, time_limit: float | None = None) -> Pufferfish:
     """Return the least Laplace scale by the Markov quilt mechanism, for anything that one step changes by at most 1.
 
     max over steps of min over quilts of |near| / (epsilon - influence), where a quilt is a step before, one after, both
@@ -178,6 +183,8 @@ def markov_quilt(chain: Chain, epsilon: float) -> Pufferfish:
     chain : Chain
     epsilon : float
         In nats, positive.
+    time_limit : float, optional
+        Seconds, after which it is refused.
 
     Returns
     -------
@@ -187,7 +194,7 @@ def markov_quilt(chain: Chain, epsilon: float) -> Pufferfish:
     Raises
     ------
     DivulgeError
-        For an epsilon that is not positive.
+        For an epsilon that is not positive, and once the time is up.
 
     References
     ----------
@@ -200,7 +207,7 @@ def markov_quilt(chain: Chain, epsilon: float) -> Pufferfish:
     2.0
     """
     level, worst = _positive(epsilon), (0.0, 0, (None, None))
-    for model in _chain(chain).models:
+    for model in limited(_chain(chain).models, time_limit):
         reach = _Reach(model)
         for t in range(len(model)):
             options = [
@@ -252,12 +259,14 @@ def quilt_influence(chain: Chain, step: int, before: int | None, after: int | No
     return max(_Reach(one).influence(t, before, after) for one in chain.models)
 
 
-def influence_curve(chain: Chain) -> tuple[float, ...]:
+def influence_curve(chain: Chain, *, time_limit: float | None = None) -> tuple[float, ...]:
     """Return what the steps k before and after a step say of it at most, for k = 1, 2, ...: how fast a chain forgets.
 
     Parameters
     ----------
     chain : Chain
+    time_limit : float, optional
+        Seconds, after which it is refused.
 
     Returns
     -------
@@ -268,7 +277,7 @@ def influence_curve(chain: Chain) -> tuple[float, ...]:
     Raises
     ------
     DivulgeError
-        For what is no chain.
+        For what is no chain, and once the time is up.
 
     References
     ----------
@@ -282,7 +291,7 @@ def influence_curve(chain: Chain) -> tuple[float, ...]:
     [4.39, 3.03, 2.26, 1.74, 1.36]
     """
     last = len(_chain(chain).models[0]) - 1
-    reaches = [_Reach(model) for model in chain.models]
+    reaches = [_Reach(model) for model in limited(chain.models, time_limit)]
     return tuple(
         max(
             reach.influence(t, k if k <= t else None, k if k <= last - t else None)
@@ -305,13 +314,15 @@ def rational(steps: Steps) -> Steps:
 
     moves = {id(move): exactly(move) for move in steps.moves}
     nothing = [None] * len(steps)
-    return Steps(steps.states, exactly(steps.start[None])[0], [moves[id(m)] for m in steps.moves], nothing, nothing)
+    return Steps(steps.states, exactly(steps.start[None])[0], [moves[id(m)] for m in steps.moves], nothing, nothing,
+                 steps.until)  # fmt: skip
 
 
 class _Reach:
     """Greatest ratios of P(x_s | x_t = u) to P(x_s | x_t = v), kept by (t, s)."""
 
     def __init__(self, steps: Steps) -> None:
+        self.steps = steps
         self.marginals = [np.asarray(one, dtype=float) for one in steps.marginals]
         self.moves = [np.asarray(one, dtype=float) for one in steps.moves]
         self.kept: dict[tuple[int, int], np.ndarray] = {}
@@ -336,6 +347,7 @@ class _Reach:
 
     def influence(self, t: int, before: int | None, after: int | None) -> float:
         """Return the greatest log ratio of a quilt: its sides are independent given the state."""
+        self.steps.in_time()
         total: Any = 0.0
         if before is not None:
             total = total + self.ratios(t, t - before)

@@ -6,17 +6,18 @@ below another one is never better, and only Pareto-minimal ones are kept (maxima
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from divulge.networks.cones import MOST
+from divulge.networks.cones import MOST, in_order
 from divulge.networks.model import Steps
 from divulge.networks.posteriors import ratio
 from divulge.networks.worst import Side, Worst, answer
 
-Label = tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...]]
-"""P(x_t, outputs) / P(outputs | trajectory), the outputs, the trajectory."""
+Label = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+"""P(x_t, outputs) / P(outputs | trajectory), the outputs, the trajectory: each a pair (what was before, the last)."""
 
 
 def worst_trajectory(steps: Steps, side: Side) -> Worst:
@@ -29,20 +30,21 @@ def worst_trajectory(steps: Steps, side: Side) -> Worst:
         for y in steps.outcomes(t):
             likelihoods = steps.likelihoods(t, y)
             for x, before in _onward(steps, t, labels):
+                steps.in_time()
                 if not likelihoods[x] > 0:
                     if least and any(_weight(steps, t, one[0], likelihoods) > 0 for one in before):
                         return _ruled_out(steps, side, t, x, before, y, likelihoods)
                     continue
                 for vector, outputs, path in before:
                     moved = [v * w / likelihoods[x] for v, w in zip(vector, likelihoods, strict=True)]
-                    grown.setdefault(x, []).append((tuple(moved), (*outputs, y), (*path, x)))
-        labels, lost = _kept(grown, least)
+                    grown.setdefault(x, []).append((tuple(moved), (outputs, y), (path, x)))
+        labels, lost = _kept(grown, least, steps.in_time)
         slack += lost
     ends = [(sum(vector), outputs, path) for group in labels.values() for vector, outputs, path in group]
     total, outputs, path = (max if least else min)(ends, key=lambda one: one[0])
     size = total if least else ratio(1 if steps.exact else 1.0, total)
-    value = tuple(steps.states[x] for x in path)
-    return answer(steps, side, "the trajectory", size, slack, steps.labels(outputs), value)
+    value = tuple(steps.states[x] for x in in_order(path))
+    return answer(steps, side, "the trajectory", size, slack, steps.labels(in_order(outputs)), value)
 
 
 def _onward(steps: Steps, t: int, labels: dict[int, list[Label]]) -> list[tuple[int, list[Label]]]:
@@ -69,8 +71,8 @@ def _weight(steps: Steps, t: int, vector: tuple[Any, ...], likelihoods: np.ndarr
 def _ruled_out(steps: Steps, side: Side, t: int, x: int, before: list[Label], y: Any, likelihoods: np.ndarray) -> Worst:
     """Return outputs that rule a trajectory out: its state cannot put out what another one did."""
     vector, outputs, path = next(one for one in before if _weight(steps, t, one[0], likelihoods) > 0)
-    states, alpha = [*path, x], np.array(vector) * likelihoods
-    listed = [*outputs, y]
+    states, alpha = [*in_order(path), x], np.array(vector) * likelihoods
+    listed = [*in_order(outputs), y]
     for later in range(t + 1, len(steps)):  # any outputs that can follow
         states.append(next(z for z, p in enumerate(steps.moves[later - 1][states[-1]]) if p > 0))
         alpha = alpha @ steps.moves[later - 1]
@@ -82,7 +84,7 @@ def _ruled_out(steps: Steps, side: Side, t: int, x: int, before: list[Label], y:
     return answer(steps, side, "the trajectory", math.inf, 0.0, steps.labels(listed), value)
 
 
-def _kept(grown: dict[int, list[Label]], least: bool) -> tuple[dict[int, list[Label]], float]:
+def _kept(grown: dict[int, list[Label]], least: bool, look: Callable[[], None]) -> tuple[dict[int, list[Label]], float]:
     """Return the labels of each state that no other one dominates, and the slack where they were too many."""
     out: dict[int, list[Label]] = {}
     slack = 0.0
@@ -94,6 +96,7 @@ def _kept(grown: dict[int, list[Label]], least: bool) -> tuple[dict[int, list[La
             unique.sort(key=lambda one: sum(one[0]))
         front: list[Label] = []
         for label in unique:
+            look()
             if not any(_dominates(other[0], label[0], least) for other in front):
                 front.append(label)
         if len(front) > MOST:

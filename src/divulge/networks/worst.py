@@ -15,11 +15,17 @@ import numpy as np
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.bracket import Bracket
 from divulge.model.shown import Shown, number
-from divulge.networks.cones import Cone, grown, shares, whole
+from divulge.networks.cones import Cone, grown, in_order, shares, whole
+from divulge.networks.listing import allow_values
 from divulge.networks.model import Remembered, Steps
 from divulge.networks.posteriors import ratio
 
 Side = Literal["pml", "pmc", "ldp"]
+
+MAPPED = 4_000
+"""Memories times states that the worst outputs are looked for among: their map, squared, takes half a gigabyte."""
+
+_GIVEN = "`pml` and `posterior` of outputs that are given take more; or name fewer steps."
 
 _CLOSE = 1e-9
 """Pairs of rays whose ratio in doubles is this close to the largest are compared exactly; doubles are off by 1e-14."""
@@ -78,7 +84,7 @@ def forward_cones(steps: Steps) -> Iterator[Cone]:
     """Yield for each step t the cone of the vectors P(x_t, outputs up to t)."""
     cone = Cone([tuple(_entries(steps.start))], [()])
     for t in range(len(steps)):
-        cone = grown(cone, [(y, whole(_onward(steps, t, y))) for y in steps.outcomes(t)])
+        cone = grown(cone, ((y, whole(_onward(steps, t, y))) for y in steps.outcomes(t)), steps.in_time)
         yield cone
 
 
@@ -87,7 +93,7 @@ def backward_cones(steps: Steps) -> list[Cone]:
     cone = Cone([tuple(_entries(steps.ones))], [()])
     out = [cone]
     for t in range(len(steps) - 1, 0, -1):
-        cone = grown(cone, [(y, whole(_onward(steps, t, y).T)) for y in steps.outcomes(t)])
+        cone = grown(cone, ((y, whole(_onward(steps, t, y).T)) for y in steps.outcomes(t)), steps.in_time)
         out.append(cone)
     return out[::-1]
 
@@ -124,7 +130,7 @@ def between(steps: Steps, t: int, before: Cone, after: Cone, side: Side, name: s
         if best is None or size > best[0]:
             best = size, at, i, j
     size, at, i, j = best
-    outputs = steps.labels([*before.outputs[i], *reversed(after.outputs[j])])
+    outputs = steps.labels([*in_order(before.outputs[i]), *reversed(in_order(after.outputs[j]))])
     return answer(steps, side, name, size, before.slack + after.slack, outputs, steps.states[here[at]])
 
 
@@ -182,16 +188,17 @@ def answer(
 def worst_of_function(known: Remembered, side: Side) -> Worst:
     """Return the worst outputs for a secret with a memory: the cone of P(memory, state, outputs) at the end."""
     steps, name = known.steps, known.secret.name
+    allow_values(max(map(len, known.memories)) * len(steps.states), MAPPED, _GIVEN)
     cone: Cone | None = None
     for t in range(len(steps)):
         if t == 0:
             rows = [_entries(known.first(y).ravel()) for y in steps.outcomes(0)]
             labels = [(y,) for y in steps.outcomes(0)]
             flat = Cone([(1,) if steps.exact else (1.0,)], [()])
-            cone = grown(flat, [(y[0], [row]) for y, row in zip(labels, rows, strict=True)])
+            cone = grown(flat, ((y[0], [row]) for y, row in zip(labels, rows, strict=True)), steps.in_time)
         else:
             assert cone is not None
-            cone = grown(cone, [(y, known.matrix(t, y)) for y in steps.outcomes(t)])
+            cone = grown(cone, ((y, known.matrix(t, y)) for y in steps.outcomes(t)), steps.in_time)
     assert cone is not None
     before = known.by_value(known.run([], lambda alpha, _: alpha))
     values = [value for value, p in before.items() if p > 0]
@@ -213,4 +220,4 @@ def worst_of_function(known: Remembered, side: Side) -> Worst:
         if best is None or size > best[0]:
             best = size, at, i
     size, at, i = best
-    return answer(steps, side, name, size, cone.slack, steps.labels(cone.outputs[i]), values[at])
+    return answer(steps, side, name, size, cone.slack, steps.labels(in_order(cone.outputs[i])), values[at])

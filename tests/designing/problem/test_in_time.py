@@ -149,3 +149,15 @@ def test_rows_are_rounded_to_their_sum_with_no_entry_a_unit_off_and_no_zero_rais
         assert (found[channel == 0] == 0).all()
         assert np.abs(found - exact)[~own].max(initial=0.0) <= 1
         assert np.abs(found - exact)[own].max() <= n + 2
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_least_share_that_rounding_takes_is_looked_for_while_there_is_time(
+    late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounded, calls = integer_names.rounded, list[int]()
+    monkeypatch.setattr(integer_names, "rounded", lambda *given: [rounded(*given), calls.append(1)][0])
+    monkeypatch.setattr(clock, "now", lambda: 1e9 if late and len(calls) >= 3 else 0.0)
+    found = dv.design(P, "ldp=1", utility="hamming", outcomes="values", time_limit=1)
+    assert found.gap < 2**-12  # the largest share
+    assert len(calls) <= 6 if late else len(calls) > 6  # shares are doubled in any case, until one is enough

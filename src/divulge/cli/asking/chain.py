@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import busy, emit, lower, say, upper
-from divulge.cli.correlated import ReportPage, as_outcome, by_label, worst_record, worst_text
+from divulge.cli.correlated import ReportPage, TimeLimit, as_outcome, by_label, worst_record, worst_text
 from divulge.cli.options import JsonOption, UnitOption
 from divulge.cli.records import with_records
 from divulge.errors import DivulgeError
@@ -42,6 +42,7 @@ def command(
     ] = None,
     *,
     page: ReportPage,
+    time_limit: TimeLimit = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -61,11 +62,14 @@ def command(
         answer: Any = {"epsilon": calibrate, "local": {"lower": level}}
         text = f"LDP of at most {lower(level, 9)} {unit} a release keeps {calibrate:g} {unit} for every state forever"
     elif secret is None and outputs is None:
-        table = chain.over_time()
+        with busy("looking for the worst outputs of each step"):
+            table = chain.over_time(time_limit=time_limit)
         answer, text = {"unit": unit, "steps": [_scaled(row, per) for row in table.to_dict()]}, repr(table)
     elif outputs is None:
         with busy("looking for the worst outputs"):
-            worst = {side: chain.worst(parsed(chain, str(secret)), side) for side in ("pml", "pmc")}
+            worst = {
+                side: chain.worst(parsed(chain, str(secret)), side, time_limit=time_limit) for side in ("pml", "pmc")
+            }
         answer, text = worst_record(worst, str(secret), unit), worst_text(worst, unit)
     else:
         answer, text = _seen(chain, "0" if secret is None else secret, outputs.split(","), unit)

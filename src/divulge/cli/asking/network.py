@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from divulge.cli.common import busy, emit, say, upper
-from divulge.cli.correlated import ReportPage, as_outcome, by_label, worst_record, worst_text
+from divulge.cli.correlated import ReportPage, TimeLimit, as_outcome, by_label, worst_record, worst_text
 from divulge.cli.options import JsonOption, UnitOption
 from divulge.cli.records import with_records
 from divulge.errors import DivulgeError, did_you_mean
@@ -32,6 +32,7 @@ def command(
     ] = 1e-9,
     *,
     page: ReportPage,
+    time_limit: TimeLimit = None,
     unit: UnitOption = "nats",
     as_json: JsonOption = False,
 ) -> None:
@@ -49,14 +50,16 @@ def command(
         name, _, path = one.partition("=")
         network = network.release(name, read_channel(path) if path else None)
     if secret is None:
-        worsts = {name: worst.leakage.upper / nats_per(unit) for name, worst in network.by_variable().items()}
+        with busy("looking for the worst outputs of each variable"):
+            found = network.by_variable(time_limit=time_limit)
+        worsts = {name: worst.leakage.upper / nats_per(unit) for name, worst in found.items()}
         answer: Any = {"unit": unit, "pml": worsts}
         text = f"greatest pml about each variable [{unit}], at most\n" + "\n".join(
             f"  {name}: {upper(level, 6)}" for name, level in worsts.items()
         )
     elif outputs is None:
         with busy("looking for the worst outputs"):
-            worst = {side: network.worst(_secret(secret), side) for side in ("pml", "pmc")}
+            worst = {side: network.worst(_secret(secret), side, time_limit=time_limit) for side in ("pml", "pmc")}
         answer, text = worst_record(worst, secret, unit), worst_text(worst, unit)
     else:
         answer, text = _seen(network, secret, outputs, unit)

@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +13,7 @@ from divulge.designing.naming.names import Naming, OwnNames, leads_asked
 from divulge.designing.polytope.limits import Limits
 from divulge.designing.rounding import Checker
 from divulge.errors import DivulgeError
+from divulge.panels import panels
 from divulge.roots import least_integer
 
 _LEAST_SHARE = 2.0**-44
@@ -57,7 +57,7 @@ class Rounder:
         """Return the integers of the mixture with the least share of `start` that keep all; None where none does.
 
         What keeps convex limits at one share of `start` keeps them at every larger one. The first mostly does, and the
-        least is near it.
+        least is near it; once the time is up one above the least does.
         """
         start, last = self.naming.start, _SHARES - 1
 
@@ -73,9 +73,9 @@ class Rounder:
 
         near = self.known[-1] if self.known else 0
         if keeps(near):
-            step = near if near == 0 or not keeps(near - 1) else least_integer(keeps, 0, near - 1)
+            step = near if near == 0 or not keeps(near - 1) else least_integer(keeps, 0, near - 1, self.effort.late)
         else:
-            step = _first(keeps, last) if self.effort.late() else least_integer(keeps, near, last)
+            step = least_integer(keeps, near, last, self.effort.late)
         if step <= last:
             self.known.append(step)
         return at(step) if step <= last else None
@@ -96,26 +96,29 @@ class Rounder:
         return np.array([math.ceil(least[p]) for p in shares.tolist()], dtype=object)
 
 
-def _first(keeps: Callable[[int], bool], last: int) -> int:
-    """Return the first of doubled steps that keeps all, or one behind the last."""
-    return next((step for step in (1, 2, 4, 8, 16, last) if keeps(step)), last + 1)
-
-
 def rounded(channel: np.ndarray, whole: int) -> np.ndarray:
     """Return integers near the channel; what the rows lack goes to own outcomes first, then evenly along each row.
 
     No entry is off by more than a unit but for the own one, and none that is 0 grows (error diffusion).
     """
-    exact, own = channel / channel.sum(axis=1, keepdims=True) * whole, np.arange(len(channel))
+    integers = np.empty(channel.shape, dtype=np.int64)
+    for rows in panels(channel):
+        integers[rows] = _rows_rounded(channel[rows], np.arange(len(channel))[rows], whole)
+    return integers
+
+
+def _rows_rounded(channel: np.ndarray, own: np.ndarray, whole: int) -> np.ndarray:
+    """Return `rounded` for some rows, with the columns of their own outcomes."""
+    exact, rows = channel / channel.sum(axis=1, keepdims=True) * whole, np.arange(len(channel))
     integers = np.floor(exact).astype(np.int64)
     rests = exact - integers
-    integers[own, own] += 1
-    rests[own, own] = 0.0
+    integers[rows, own] += 1
+    rests[rows, own] = 0.0
     steps = np.cumsum(rests, axis=1)
     lacking = np.maximum(whole - integers.sum(axis=1), 0)
     steps *= (np.minimum(lacking, steps[:, -1]) / np.maximum(steps[:, -1], 1.0))[:, None]
     integers += np.diff(np.floor(steps), axis=1, prepend=0.0).astype(np.int64)
-    integers[own, own] += whole - integers.sum(axis=1)
+    integers[rows, own] += whole - integers.sum(axis=1)
     return integers
 
 

@@ -114,7 +114,7 @@ class Composition(Shown):
     tolerance: float = 1e-6
 
     @cached_property
-    def _engines(self) -> dict[tuple[int, float], Engine]:
+    def _engines(self) -> dict[int, dict[float, Engine]]:
         return {}
 
     @cached_property
@@ -135,12 +135,12 @@ class Composition(Shown):
         return replace(self, directions=there)
 
     def _engine(self, index: int, tolerance: float) -> Engine:
-        key = (index, tolerance)
-        if key not in self._engines:
-            known = next((other for (turn, _), other in self._engines.items() if turn == index), None)
+        made = self._engines.setdefault(index, {})
+        if tolerance not in made:
+            known = next(iter(made.values()), None)
             most = COARSE_CELLS if tolerance > max(self.tolerance * _COARSER[-1], _PROMISED) else MOST_CELLS
-            self._engines[key] = (known or engine(self.directions[index].parts, tolerance)).roughly(tolerance, most)
-        return self._engines[key]
+            made[tolerance] = (known or engine(self.directions[index].parts, tolerance)).roughly(tolerance, most)
+        return made[tolerance]
 
     def delta(self, epsilon: float, unit: Unit = "nats") -> Bracket:
         """Return a bracket on the least delta with which the composition is (epsilon, delta)-differentially private.

@@ -42,7 +42,8 @@ def directions_of(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...
     """
     losses = [privacy_losses(subject) for subject, _ in releases]
     local = [not (isinstance(subject, PrivacyLoss) or hasattr(subject, "losses")) for subject, _ in releases]
-    tables = [{loss.pair: loss for loss in found} for found, is_local in zip(losses, local, strict=True) if is_local]
+    by_pair: list[dict[Any, PrivacyLoss]] = [{loss.pair: loss for loss in each} for each in losses]
+    tables = [table for table, is_local in zip(by_pair, local, strict=True) if is_local]
     pairs: list[Any] = list(tables[0]) if tables else [None]
     if len({tuple(table) for table in tables}) > 1:
         pairs = sorted(pairs, key=repr)  # whichever channel comes first
@@ -59,8 +60,8 @@ def directions_of(releases: tuple[tuple[Any, int], ...]) -> tuple[Direction, ...
     found: dict[Any, Direction] = {}
     for pair, turn in itertools.product(pairs, range(orders)):
         parts = tuple(
-            ({loss.pair: loss for loss in each}[pair] if is_local else _loss_at(turn, each, subject), count)
-            for each, is_local, (subject, count) in zip(losses, local, releases, strict=True)
+            (table[pair] if is_local else _loss_at(turn, each, subject), count)
+            for table, each, is_local, (subject, count) in zip(by_pair, losses, local, releases, strict=True)
         )
         name = pair if pair is not None else min((loss.pair for loss, _ in parts), key=repr)
         direction = Direction(name, tuple(merged(parts)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from divulge import exact
+from divulge import clock, exact
 from divulge.errors import DivulgeError, did_you_mean, number_of
 from divulge.late import late
 from divulge.model.accepted import ChannelLike, PriorLike
@@ -254,11 +254,11 @@ class Network(Shown):
             raise DivulgeError.of("secret", "be possible", "it", "an event that cannot occur")
         return [(after[value] / total) / (before[value] / whole) for value in asked]
 
-    def worst(self, secret: Hashable, side: Side = "pml") -> Worst:
+    def worst(self, secret: Hashable, side: Side = "pml", *, time_limit: float | None = None) -> Worst:
         """Return the greatest leakage about a secret that any outputs can have, and such outputs.
 
         All outputs are listed where that takes at most 200,000 entries; else branch and bound looks for the worst, and
-        what it has not ruled out after a thousand questions stays in the bracket.
+        what it has not ruled out after a thousand questions, or `time_limit` seconds, stays in the bracket.
 
         Examples
         --------
@@ -267,7 +267,7 @@ class Network(Shown):
         >>> couple.release("Ann", told).release("Bob", told).worst("Ann").lower
         Fraction(15, 4)
         """
-        return late("divulge.networks.bayesian.search:worst_outputs")(self, secret, side)
+        return late("divulge.networks.bayesian.search:worst_outputs")(self, secret, side, clock.deadline(time_limit))
 
     def joint(self, secret: Hashable) -> Joint:
         """Return a secret and all outputs as an ordinary joint, whose outcomes are tuples: all measures apply to it.
@@ -389,8 +389,8 @@ class Network(Shown):
                 todo += self.variables[name].parents
         return {name: v for name, v in self.variables.items() if name in seen}
 
-    def by_variable(self, side: Side = "pml") -> dict[str, Worst]:
-        """Return the worst outputs for each variable, by name.
+    def by_variable(self, side: Side = "pml", *, time_limit: float | None = None) -> dict[str, Worst]:
+        """Return the worst outputs for each variable, by name; `time_limit`, in seconds, is that of each.
 
         Examples
         --------
@@ -398,7 +398,7 @@ class Network(Shown):
         >>> {name: str(worst.lower) for name, worst in coins.by_variable().items()}
         {'x': '2', 'y': '1'}
         """
-        return {name: self.worst(name, side) for name in self.variables}
+        return {name: self.worst(name, side, time_limit=time_limit) for name in self.variables}
 
     def plot(self, ax: "Axes | None" = None, unit: Unit = "nats") -> "Axes":
         """Draw the network, each variable shaded by its greatest leakage (pml), outputs ringed; return the axes.

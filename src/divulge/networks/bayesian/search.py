@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge import clock
 from divulge.errors import DivulgeError
 from divulge.networks.bayesian.elimination import Entangled
 from divulge.networks.bayesian.network import Network, Question
@@ -22,8 +23,8 @@ _ROUNDING = 1e-9
 """Room for doubles: sums of positive terms over tables of at most 2^24 entries are off by far less than this."""
 
 
-def worst_outputs(network: Network, secret: Hashable, side: Side) -> Worst:
-    """Return the worst outputs for a secret."""
+def worst_outputs(network: Network, secret: Hashable, side: Side, until: float) -> Worst:
+    """Return the worst outputs for a secret; what is not ruled out by then stays in the bracket."""
     if side not in ("pml", "pmc", "ldp"):
         raise DivulgeError.unknown("side", side, ("pml", "pmc", "ldp"))
     question = network.question(secret)
@@ -39,7 +40,7 @@ def worst_outputs(network: Network, secret: Hashable, side: Side) -> Worst:
             return search.listed()
         except Entangled:
             pass  # one table of all outputs ties together what is apart where they are fixed one by one
-    return search.branched()
+    return search.branched(until)
 
 
 class _Search:
@@ -91,7 +92,7 @@ class _Search:
             return ratio(total, low[0] * whole), low[1]
         return ratio(high[0], low[0]), high[1]
 
-    def branched(self) -> Worst:
+    def branched(self, until: float) -> Worst:
         """Return a bracket: outputs are fixed one by one, the most promising first, until nothing can be worse."""
         best: Any = None
         waiting: list[tuple[float, int, tuple[int, ...]]] = [(-self._bound(self.prior.astype(float), ()), 0, ())]
@@ -101,7 +102,7 @@ class _Search:
             if best is not None and -bound <= best[0] * (1 + _ROUNDING):
                 ceiling = best[0]
                 break
-            if asked >= QUESTIONS:
+            if asked >= QUESTIONS or clock.now() >= until:
                 ceiling = -bound
                 break
             name = self.order[len(fixed)]
