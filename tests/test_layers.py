@@ -20,6 +20,7 @@ LAYERS = (
         "late",
         "exact",
         "roots",
+        "gradients",
         "programs",
         "ties",
         "clock",

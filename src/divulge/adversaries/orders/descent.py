@@ -7,6 +7,8 @@ and what is wanted: any G with <G, whole> > max_z <G, parts z> proves that no z 
 
 import numpy as np
 
+from divulge.gradients import accelerated
+
 _STEPS, _LOOK = 4000, 25
 """The most steps, and after how many the proofs are tried."""
 
@@ -15,8 +17,6 @@ def nearest_by_descent(
     parts: np.ndarray, whole: np.ndarray, axis: int, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return (z, prices): z with sums of 1 along `axis`, and prices that prove an error above the tolerance, or None.
-
-    Source: Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", 2009.
 
     >>> z, prices = nearest_by_descent(np.eye(2), np.array([[0.75, 0.25], [0.25, 0.75]]), 1, 1e-9)
     >>> bool(abs(z - [[0.75, 0.25], [0.25, 0.75]]).max() < 1e-9), prices is None
@@ -27,20 +27,18 @@ def nearest_by_descent(
         return onto_simplex(np.linalg.lstsq(parts, whole, rcond=None)[0], axis), negative
     gram, target = parts.T @ parts, parts.T @ whole
     rate = 1.0 / float(np.linalg.norm(gram, 2))
-    z = ahead = onto_simplex(np.linalg.lstsq(parts, whole, rcond=None)[0], axis)
-    momentum = 1.0
-    for step in range(_STEPS):
+
+    def onward(ahead: np.ndarray) -> np.ndarray:
+        return onto_simplex(ahead - rate * (gram @ ahead - target), axis)
+
+    z = start = onto_simplex(np.linalg.lstsq(parts, whole, rcond=None)[0], axis)
+    for step, z in zip(range(_STEPS + 1), accelerated(onward, start), strict=False):
         if step % _LOOK == 0:
             left = whole - parts @ z
             if abs(left).max() <= tolerance:
                 return z, None
             if separation(left, parts, whole, axis) > tolerance * abs(left).sum():
                 return z, left
-        new = onto_simplex(ahead - rate * (gram @ ahead - target), axis)
-        if ((ahead - new) * (new - z)).sum() > 0:
-            momentum = 1.0
-        grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        ahead, z, momentum = new + (momentum - 1) / grown * (new - z), new, grown
     return z, None
 
 

@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from divulge.errors import DivulgeError
+from divulge.gradients import accelerated
 from divulge.publishing.noising.estimates import Estimates
 from divulge.publishing.statistics import Count, Cut, Numbers, People
 
@@ -247,8 +248,6 @@ def _nearest_positive(margins: Sequence[_Margin], shape: tuple[int, ...], total:
 
     With f half the squares and g its gradient, f(z) - f* is at most <g, z> - min(g, 0) S, where S bounds the sum of the
     nearest table (with a public total <g, z> - min(g) S); twice that bounds the squared distance of its margins.
-
-    Source: Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", 2009.
     """
     published = sum(one.counts.size for one in margins)
 
@@ -259,10 +258,13 @@ def _nearest_positive(margins: Sequence[_Margin], shape: tuple[int, ...], total:
         return found
 
     rate = 1 / sum(one.weight**2 * math.prod(shape[i] for i in one.axes) for one in margins)
-    start = float(np.mean([max(one.counts.sum(), 0) for one in margins])) if total is None else total
-    z = ahead = np.full(shape, start / math.prod(shape))
-    momentum = 1.0
-    for step in range(_STEPS):
+    size = float(np.mean([max(one.counts.sum(), 0) for one in margins])) if total is None else total
+    z = start = np.full(shape, size / math.prod(shape))
+
+    def onward(ahead: np.ndarray) -> np.ndarray:
+        return _positive(ahead - rate * gradient(ahead), total)
+
+    for step, z in zip(range(_STEPS + 1), accelerated(onward, start), strict=False):
         if step % _LOOK == 0:
             g = gradient(z)
             least = float(g.min())
@@ -270,11 +272,6 @@ def _nearest_positive(margins: Sequence[_Margin], shape: tuple[int, ...], total:
             gap = float((g * z).sum()) - slope * (_largest_sum(margins, z) if total is None else total)
             if 2 * gap <= _NEAR**2 * published:
                 break
-        new = _positive(ahead - rate * gradient(ahead), total)
-        if ((ahead - new) * (new - z)).sum() > 0:
-            momentum = 1.0
-        grown = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
-        ahead, z, momentum = new + (momentum - 1) / grown * (new - z), new, grown
     return z
 
 
