@@ -26,6 +26,7 @@ from divulge.late import late
 from divulge.model.accepted import Claim
 from divulge.model.entries import scalar
 from divulge.model.shown import Shown
+from divulge.roots import turn
 
 _HALVINGS = 60
 """Halvings of a range of rho, after which its ends are neighboring doubles, or nearly."""
@@ -192,9 +193,8 @@ def _cost(goal: Any, release: Any) -> tuple[Fraction, Fraction]:
 @lru_cache(maxsize=64)
 def _rho_of(epsilon: float, delta: float) -> float:
     """Return the largest rho, from below, with which zCDP implies (epsilon, delta)."""
-    low, high = 0.0, epsilon
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        kept = float(epsilon_at(RenyiCurve(middle), np.array([math.log(delta)]))[0]) <= epsilon if middle > 0 else True
-        low, high = (middle, high) if kept else (low, middle)
-    return low
+
+    def passes(rho: float) -> bool:
+        return rho > 0 and float(epsilon_at(RenyiCurve(rho), np.array([math.log(delta)]))[0]) > epsilon
+
+    return turn(passes, 0.0, epsilon, steps=_HALVINGS)[0]

@@ -15,6 +15,7 @@ from divulge.errors import DivulgeError
 from divulge.model.accepted import ChannelLike
 from divulge.model.convert import as_channel
 from divulge.model.entries import scalar
+from divulge.roots import turn
 
 _ROUNDS = 10_000
 """Marginals of a chain that mixes settle long before; one that has not by then is taken as one that never does."""
@@ -198,13 +199,8 @@ def calibrated(start: np.ndarray, move: np.ndarray, epsilon: float) -> float:
     def leakage(level: float) -> float:
         return limit_of(pasts, level) + limit_of([occurring], level) - level
 
-    low, high = 0.0, epsilon
     if epsilon < _SMALL:
-        return low
-    if leakage(high) <= epsilon:
-        return high
-    while True:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            return low
-        low, high = (middle, high) if leakage(middle) * (1 + 1e-14) <= epsilon else (low, middle)
+        return 0.0
+    if leakage(epsilon) <= epsilon:
+        return epsilon
+    return turn(lambda level: leakage(level) * (1 + 1e-14) > epsilon, 0.0, epsilon)[0]

@@ -9,11 +9,14 @@ import numpy as np
 from divulge.designing.master.restricted_master import Dual
 from divulge.designing.polytope.vertices import Box, Vertices
 from divulge.designing.pricing.problem import LighterSide, Problem, largest
+from divulge.roots import turn
 
 _HALF = 200_000
 """Subsets of one half at most: those of 17 secrets, some MB."""
 _SLACK = 1e-14
 """By so much a mass, a sum of up to forty doubles, may be beyond an end by rounding."""
+_HALVINGS = 14
+"""Of twelve decades of a bend: to within a five-hundredth of it."""
 
 
 def subsets(p: np.ndarray, cap: float = math.inf, most: float = math.inf) -> tuple[np.ndarray, np.ndarray] | None:
@@ -126,11 +129,11 @@ class BoxList(LighterSide):
         if self._count(whole) <= most:
             self.floor = math.inf
             return whole
-        low, high = math.log(top * 1e-12), math.log(top)
-        for _ in range(14):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._count(self._shares(math.exp(middle))) <= most else (low, middle)
-        self.floor = math.exp(low)
+
+        def too_many(log_bend: float) -> bool:
+            return self._count(self._shares(math.exp(log_bend))) > most
+
+        self.floor = math.exp(turn(too_many, math.log(top * 1e-12), math.log(top), steps=_HALVINGS)[0])
         return self._shares(self.floor)
 
     def _count(self, shares: list[list[tuple[float, float]]]) -> float:

@@ -30,12 +30,15 @@ from divulge.model.mechanisms.arguments import inverse_ratio
 from divulge.model.mechanisms.plain import resample_rows
 from divulge.model.mechanisms.private import exponential_weights, geometric_rows, response_rows, subset_rows
 from divulge.model.prior import Prior
+from divulge.roots import turn
 
 _BITS = 53
 """Bits of the integers of a named mechanism, as those of a design unless it is asked otherwise."""
 _STRONGEST = 2.0**40
 """The largest e^epsilon of a member: beyond, integers of 53 bits hardly hold what is not the truth."""
 _HIGHEST = math.log(_STRONGEST)
+_HALVINGS = 52
+"""Of log e^epsilon, below 28: down to where doubles end."""
 _MOST_SUBSETS = 400
 """Outcomes of subset selection: its matrix is made anew some fifty times while it is tuned."""
 _MOST_BITS = 8
@@ -346,20 +349,23 @@ def _decided(member: Member, task: _Task, margin: float) -> Callable[[float], bo
     return nearly
 
 
+def _strength(member: Member, task: _Task, margin: float) -> float:
+    """Return the largest e^epsilon of a member whose floats keep the limits with some room."""
+    nearly = _decided(member, task, margin)
+    kept, broken = (0.0, math.inf) if member.steps else _turn(member, task, margin)
+
+    def breaks(level: float) -> bool:
+        return level > kept and (level >= broken or not nearly(math.exp(level)))
+
+    whole = broken > _HIGHEST and nearly(_STRONGEST)
+    return math.exp(_HIGHEST if whole else turn(breaks, 0.0, _HIGHEST, steps=_HALVINGS)[0])
+
+
 def _tuned(member: Member, task: _Task) -> Named:
     """Return the strongest member that keeps the limits with the least room that makes its integers keep them."""
     for margin in (1e-13, 1e-11, 1e-9, 1e-6):
-        low, high, nearly = 0.0, _HIGHEST, _decided(member, task, margin)
-        kept, broken = (0.0, math.inf) if member.steps else _turn(member, task, margin)
-        if broken > high and nearly(_STRONGEST):
-            low = high
-        for _ in range(52):
-            if low == high:
-                break
-            middle = (low + high) / 2
-            holds = middle <= kept or (middle < broken and nearly(math.exp(middle)))
-            low, high = (middle, high) if holds else (low, middle)
-        found = IntegerChannel.of(member.channel(math.exp(low)), _BITS, raise_small=True)
+        strength = _strength(member, task, margin)
+        found = IntegerChannel.of(member.channel(strength), _BITS, raise_small=True)
         if task.keeps(found):
-            return Named(found.exact, math.exp(low))
+            return Named(found.exact, strength)
     return Named(mechanisms.constant(task.prior.secrets), 1.0)

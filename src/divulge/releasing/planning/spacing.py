@@ -19,6 +19,7 @@ from divulge.model.prior import Prior
 from divulge.releasing.column import Release
 from divulge.releasing.estimating.estimate import rank
 from divulge.releasing.planning.naming import untrue
+from divulge.roots import turn
 
 BITS = 53
 """Chances are multiples of 2^-53, as all that is drawn."""
@@ -134,15 +135,11 @@ def exponential_rate(metric: Metric, epsilon: float) -> float:
     i, j = metric.pairs
     apart = metric.matrix[i, j]
 
-    def keeps(rate: float) -> bool:
+    def passes(rate: float) -> bool:
         logs = np.log(np.exp(-rate * metric.matrix).sum(axis=1))
-        return rate + float((np.abs(logs[i] - logs[j]) / apart).max()) <= epsilon
+        return rate + float((np.abs(logs[i] - logs[j]) / apart).max()) > epsilon
 
-    low, high = epsilon / 2, epsilon
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if keeps(middle) else (low, middle)
-    return low
+    return turn(passes, epsilon / 2, epsilon, steps=_HALVINGS)[0]
 
 
 def _whole(matrix: np.ndarray, promise: MetricPrivacy) -> IntegerChannel:
