@@ -30,8 +30,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Say once how a test ended, where a process of several would say at each of five steps by which names it goes."""
-    asked = [item.config.getoption(name, None) for name in ("verbose", "durations", "xmlpath")]
-    if not hasattr(item.config, "workerinput") or any(asked):
+    verbose, durations, log = (item.config.getoption(name, None) for name in ("verbose", "durations", "xmlpath"))
+    if not hasattr(item.config, "workerinput") or (verbose or 0) > 0 or durations is not None or log:
         return None
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:

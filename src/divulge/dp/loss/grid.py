@@ -106,7 +106,7 @@ def _(loss: GaussianLoss, edges: np.ndarray) -> Cells:
     """Midpoint expansions of the density where cells are narrow, else differences of tails where these are nearer."""
     width, middle = np.diff(edges) / loss.mu, (edges[1:] + edges[:-1]) / (2 * loss.mu)
     p, q = _normal_cells(middle - loss.mu / 2, width), _normal_cells(middle + loss.mu / 2, width)
-    wide = np.flatnonzero(width * (np.abs(middle) + loss.mu / 2 + 4.0) > _NARROW)
+    wide = np.flatnonzero(~(width * (np.abs(middle) + loss.mu / 2 + 4.0) <= _NARROW))  # NaN (no middle) is not narrow
     if len(wide):
         these = slice(wide[0], wide[-1] + 1)
         found = by_tails(loss, edges[wide[0] : wide[-1] + 2])

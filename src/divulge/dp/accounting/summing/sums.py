@@ -290,13 +290,14 @@ def tilted_sum(parts: Iterable[tuple[Atoms, int]], window: Window, shift: float)
         if few := len(weights) <= size and len(weights) * len(live) <= _AT_FEW * size:
             spectrum = _at(live, weights, size)
         else:
-            whole = np.asarray(fft.rfft(_folded(weights, size)))
-            spectrum = whole if len(live) == half else whole[live]
+            transform = np.asarray(fft.rfft(_folded(weights, size)))
+            spectrum = transform if len(live) == half else transform[live]
         squares = np.real(spectrum) ** 2 + np.imag(spectrum) ** 2
         some = np.flatnonzero(squares > math.exp(-2 * _NEGLIGIBLE / count))  # before there are logarithms
         sums = logs[some] + count / 2 * np.log(squares[some])
-        kept = some[sums > -_NEGLIGIBLE]  # no factor exceeds 1: what is negligible once remains so
-        live, logs = live[kept], sums[sums > -_NEGLIGIBLE]
+        stays = sums > -_NEGLIGIBLE  # no factor exceeds 1: what is negligible once remains so
+        kept, logs = some[stays], sums[stays]
+        live = live[kept]
         product = product[kept] * _power(spectrum[kept], count)
         return count * (_at_error(len(kept), len(weights), size) if few else rounding * _norm(weights))
 
