@@ -64,6 +64,8 @@ def test_a_page_on_one_secret(asked: tuple[str, ...], title: str, seen: str) -> 
         (("--secret", "1", "--calibrate", "1", "--report", "page.html"), "all outputs that there could be"),
         (("--secret", "1", "--report", "page.txt"), "ends in .html"),
         (("--secret", "1", "--steps", "40", "--report", "page.html"), "to be listed"),
+        (("--secret", "1", "--time-limit", "9", "--report", "page.html"), "of an answer without a page"),
+        (("--calibrate", "1", "--time-limit", "9"), "of an answer without a page"),
     ],
 )
 def test_what_makes_no_page_is_refused(options: tuple[str, ...], message: str) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 import weakref
 from dataclasses import replace
 from fractions import Fraction
@@ -1024,3 +1025,15 @@ def test_pairs_of_secrets_are_looked_up_once_each() -> None:
 def test_a_channel_of_more_pairs_than_memory_holds_is_refused_before_the_work() -> None:
     with pytest.raises(dv.DivulgeError, match=r"at most 134,217,728 losses.*511,360,000\. Hint: merge values"):
         dv.compose((dv.Channel(np.full((800, 800), 1 / 800)), 2))
+    near = [(i, i + 1) for i in range(799)]
+    assert len(dv.dp.privacy_losses(np.full((800, 800), 1 / 800), near)) == 2 * 799
+
+
+def test_pairs_are_counted_before_they_are_listed() -> None:
+    channel = dv.Channel(np.full((9_000, 2), 1 / 2))
+    tracemalloc.start()
+    with pytest.raises(dv.DivulgeError, match=r"their number is 161,982,000"):
+        dv.compose((channel, 2))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1e6

@@ -54,6 +54,9 @@ def test_a_network_whose_time_is_up_leaves_a_wider_bracket(looks: int, monkeypat
     assert next(seen) <= looks + LATER
     assert short.lower <= whole.upper
     assert short.upper > whole.upper
+    seen = itertools.count()
+    assert set(network.by_variable(time_limit=1)) == set(many)
+    assert next(seen) <= looks + LATER * len(many)  # in all, not for each
 
 
 def test_outputs_are_kept_once_for_all_rays() -> None:

@@ -16,9 +16,9 @@ from divulge.model.shown import number
 from divulge.units import Unit, nats_per
 
 TimeLimit = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Of each search for the worst outputs: it ends then.")
+    float | None,
+    typer.Option(metavar="SECONDS", help="How long to look for the worst outputs, of pml and of pmc each."),
 ]
-"""How long a search may take."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,11 @@ class ReportPage:
     force: Annotated[bool, typer.Option("--force", help="With --report: replace a page that exists.")] = False
     language: Annotated[str | None, typer.Option("--language", help="With --report: en or de.")] = None
 
-    def refuse(self, needs: str | None, others: bool) -> None:
+    def refuse(self, needs: str | None, others: bool, time_limit: float | None) -> None:
         """Refuse a page that cannot be written, before anything is computed, and what belongs to one without it."""
+        if time_limit is not None and (others or self.report is not None):
+            raise DivulgeError("--time-limit ends a search for the worst outputs, of an answer without a page. Hint: "
+                               "leave it out.")  # fmt: skip
         if self.report is None:
             if self.force or self.language is not None:
                 raise DivulgeError("--force and --language are about a page. Hint: --report PAGE writes one.")

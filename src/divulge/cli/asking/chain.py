@@ -54,7 +54,7 @@ def command(
     """
     from divulge.networks import Chain
 
-    page.refuse(secret, outputs is not None or calibrate is not None)
+    page.refuse(secret, outputs is not None or calibrate is not None, time_limit)
     moves, per = read_channel(transition), nats_per(unit)
     chain = Chain(read_prior(initial, moves), moves, read_channel(release), steps=steps)
     if calibrate is not None:

@@ -44,7 +44,7 @@ def command(
     """
     from divulge.networks import Network
 
-    page.refuse(secret, outputs is not None)
+    page.refuse(secret, outputs is not None, time_limit)
     network = Network.from_bif(model, tolerance)
     for one in release:
         name, _, path = one.partition("=")

@@ -267,7 +267,10 @@ class Network(Shown):
         >>> couple.release("Ann", told).release("Bob", told).worst("Ann").lower
         Fraction(15, 4)
         """
-        return late("divulge.networks.bayesian.search:worst_outputs")(self, secret, side, clock.deadline(time_limit))
+        return self._worst(secret, side, clock.deadline(time_limit))
+
+    def _worst(self, secret: Hashable, side: Side, until: float) -> Worst:
+        return late("divulge.networks.bayesian.search:worst_outputs")(self, secret, side, until)
 
     def joint(self, secret: Hashable) -> Joint:
         """Return a secret and all outputs as an ordinary joint, whose outcomes are tuples: all measures apply to it.
@@ -390,7 +393,7 @@ class Network(Shown):
         return {name: v for name, v in self.variables.items() if name in seen}
 
     def by_variable(self, side: Side = "pml", *, time_limit: float | None = None) -> dict[str, Worst]:
-        """Return the worst outputs for each variable, by name; `time_limit`, in seconds, is that of each.
+        """Return the worst outputs for each variable, by name; after `time_limit` seconds in all, wider brackets.
 
         Examples
         --------
@@ -398,7 +401,8 @@ class Network(Shown):
         >>> {name: str(worst.lower) for name, worst in coins.by_variable().items()}
         {'x': '2', 'y': '1'}
         """
-        return {name: self.worst(name, side, time_limit=time_limit) for name in self.variables}
+        until = clock.deadline(time_limit)
+        return {name: self._worst(name, side, until) for name in self.variables}
 
     def plot(self, ax: "Axes | None" = None, unit: Unit = "nats") -> "Axes":
         """Draw the network, each variable shaded by its greatest leakage (pml), outputs ringed; return the axes.
