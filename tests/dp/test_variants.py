@@ -15,6 +15,7 @@ import divulge as dv
 from divulge.dp.loss.orders import clipped, curve_of
 from divulge.dp.mechanisms import MECHANISMS
 from divulge.dp.special.subgaussian import sub_gaussian
+from divulge.dp.variants.tails import spread_bound
 
 SEEDS = st.integers(0, 10**9)
 
@@ -169,6 +170,22 @@ def test_sub_gaussian_constant(seed):
     grown = np.log(np.exp(scale[:, None] * centred) @ loss.p)
     assert (2 * grown / scale**2 <= tau.tau**2 + 1e-8).all()
     assert tau.tau**2 >= loss.variance() - 1e-12
+
+
+@pytest.mark.parametrize(("up", "down"), [(0.279, 0.041), (1.0, 1.0), (0.02, 0.01), (3.0, 0.2)])
+def test_a_spread_by_renyi_curves_bounds_the_moments_of_two_losses(up: float, down: float) -> None:
+    """Losses `up` and -`down`, of which E e^-L = 1 says how likely they are; the first pair needs half of the bound."""
+    likely = np.expm1(down) / (np.expm1(down) - np.expm1(-up))
+    law, losses = np.array([likely, 1 - likely]), np.array([up, -down])
+    assert law @ np.exp(-losses) == pytest.approx(1, rel=1e-12)
+    orders = np.geomspace(1e-3, 100, 4001)
+    curves = np.log(np.exp(orders[:, None] * losses) @ law), np.log(np.exp(-(1 + orders)[:, None] * losses) @ law)
+    rate = max((curve / (orders * (1 + orders))).max() for curve in curves)
+    scale = np.concatenate([-orders, orders])
+    grown = (2 * np.log(np.exp(scale[:, None] * (losses - law @ losses)) @ law) / scale**2).max()
+    assert grown <= spread_bound(rate) ** 2
+    if (up, down) == (0.279, 0.041):
+        assert grown > 0.5 * spread_bound(rate) ** 2
 
 
 @pytest.mark.thin

@@ -242,6 +242,8 @@ def test_the_capacity_of_a_secret_that_hardly_counts_is_finite() -> None:
         (g.TV(math.nextafter(0.1, 0)), dv.dp.AdpRelease(0.0, 0.1), False),
         (g.TV("0.4621171572600097"), dv.dp.RandomizedResponse(1.0), False),  # tanh(1/2) = .46211715726000975
         (g.TV("0.4621171572600098"), dv.dp.RandomizedResponse(1.0), True),
+        (g.RDP(1, "0.3678794411714423"), dv.dp.LaplaceMechanism(1.0), False),  # 1 - 1 + 1/e = .36787944117144232
+        (g.RDP(1, "0.3678794411714424"), dv.dp.LaplaceMechanism(1.0), True),
     ],
 )
 def test_what_is_stated_is_decided_at_equality(claim: dv.Guarantee, subject: Any, holds: bool) -> None:

@@ -68,6 +68,18 @@ def test_leakage_over_time_by_hand() -> None:
     assert all(row.online.upper <= row.bpl * (1 + 1e-12) and row.exact.upper <= row.tpl * (1 + 1e-12) for row in places)
 
 
+def test_what_no_state_ever_is_counts_for_nothing_over_time() -> None:
+    with_never = dv.Chain(
+        ["1/2", "1/2", "0"],
+        [["3/4", "1/4", "0"], ["1/4", "3/4", "0"], ["0", "0", "1"]],
+        [["2/3", "1/3"], ["1/3", "2/3"], ["1/1000", "999/1000"]],
+        steps=4,
+    )
+    moves = [["3/4", "1/4"], ["1/4", "3/4"]]
+    without = dv.Chain(["1/2", "1/2"], moves, [["2/3", "1/3"], ["1/3", "2/3"]], steps=4)
+    assert with_never.over_time().to_dict() == without.over_time().to_dict()
+
+
 def test_the_limit_over_time() -> None:
     assert temporal_limit(STAY, math.log(3)) == pytest.approx(2.8995049998, abs=1e-10)
     assert temporal_limit([[1, 0], [0, 1]], 0.1) == math.inf

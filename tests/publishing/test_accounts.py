@@ -65,6 +65,12 @@ def test_nobody_changes_what_goes_in_by_more_than_their_account_holds(tmp_path: 
     assert numbers(whole[0])[0].sum() > numbers(whole[2])[0].sum()  # somebody was left out
 
 
+def test_a_release_may_cost_all_that_an_account_holds(tmp_path: Path) -> None:
+    table = pa.table({"who": ["a", "b"], "ward": ["ear"] * 2, "days": [1] * 2})
+    done = run(table, tmp_path / "ledger.db", [(dv.Count("ward"), "dp=1")] * 2, accounts="dp=1", rows_per_person=1)
+    assert [int(numbers(one)[0][0]) for one in done] == [2, 0]
+
+
 def test_whoever_has_fewer_rows_takes_part_longer(tmp_path: Path) -> None:
     table = pa.table({"who": ["a"] * 4 + ["b"], "ward": ["ear"] * 5, "days": [1] * 5})
     done = run(table, tmp_path / "ledger.db", [(dv.Count("ward"), "dp=1")] * 5, accounts="dp=1")
