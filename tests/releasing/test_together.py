@@ -66,14 +66,15 @@ def test_weights_have_the_mean_one_for_the_own_value_and_zero_for_others(make: A
         assert (others.min(), others.max()) == pytest.approx((least, most))
 
 
-def test_it_is_the_mean_of_products_row_by_row() -> None:
+@pytest.mark.parametrize("names", [("url", "code"), ("url", "code", "sex")])
+def test_it_is_the_mean_of_products_row_by_row(names: tuple[str, ...]) -> None:
     table = rows(400)
-    protocols = {"url": P.local_hashing(None, 2.0), "code": P.hadamard(CODES, 1.5)}
-    done = dv.release(table, column=["url", "code"], mechanism=protocols)
-    found = dv.estimate_frequencies(done.table, done, column=("url", "code"), values={"url": URLS})
-    for pair, estimate in zip(found.values, found.frequency, strict=True):
+    every = {"url": P.local_hashing(None, 2.0), "code": P.hadamard(CODES, 1.5), "sex": P.unary(["f", "m"], 1.0)}
+    done = dv.release(table, column=names, mechanism={name: every[name] for name in names})
+    found = dv.estimate_frequencies(done.table, done, column=names, values={"url": URLS})
+    for combination, estimate in zip(found.values, found.frequency, strict=True):
         weights = np.ones(400)
-        for name, value, ran in zip(("url", "code"), pair, done.mechanisms, strict=True):
+        for name, value, ran in zip(names, combination, done.mechanisms, strict=True):
             own = ran.protocol
             arrays = [done.table[one].combine_chunks() for one in report_columns(own, f"{name}_perturbed")]
             code = own.codes([value], ran.key)
