@@ -52,6 +52,14 @@ def test_capacities_are_kept_by_sets_that_change_with_the_level(text: str) -> No
             assert not promised.holds_for(P.unary(6, option.protocol.ldp + 1e-6).channel()).holds
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 8, 13])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0, 4.0])
+def test_no_other_size_of_subsets_has_less_error(size: int, epsilon: float) -> None:
+    found = next(one.protocol for one in P.choose(size, dv.LDP(epsilon)) if one.protocol.name == "subset-selection")
+    errors = [P.subset_selection(size, epsilon, d).variance(F(1, size)) for d in range(1, size)]
+    assert found.variance(F(1, size)) <= min(errors) * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("text", ["pml=1", "pmc=0.5", "lip=0.8"])
 def test_without_a_prior_it_holds_under_every_prior(text: str) -> None:
     rng, promised = np.random.default_rng(0), dv.guarantees.parse(text)
