@@ -33,6 +33,11 @@ def test_values_of_counts() -> None:
     assert with_others.others_lift == pytest.approx(betaincinv(260, 241, 0.05 / 3) / betaincinv(121, 280, 1 - 0.05 / 3))
 
 
+def test_nobody_may_be_right() -> None:
+    found = AttributeAudit.of_counts(10, 0, 5, 0, others=(4, 0), claim="pml=0")
+    assert (found.p_value, found.lift, found.others_lift, found.violated) == (1.0, 1.0, 1.0, False)
+
+
 def test_labels_are_counted() -> None:
     truth, guesses, filled = list("aabbab"), list("aabbba"), list("aaaaaa")
     found = dv.audit_attribute(guesses, filled, truth, others=(["a", "b"], ["a", "a"]), claim="lift=1.5")
@@ -177,6 +182,7 @@ def test_fresh_tables_show_nothing_as_often_as_promised() -> None:
     [
         lambda: AttributeAudit.of_counts(10, 5, 5, 6),
         lambda: AttributeAudit.of_counts(10, 11, 5, 5),
+        lambda: AttributeAudit.of_counts(10, 6, 6, 1),  # eleven targets
         lambda: AttributeAudit.of_counts(10, 5, 5, 5, others=(5, 6)),
         lambda: AttributeAudit.of_counts(10, 5, 5, 5, claim="dp=1"),
         lambda: AttributeAudit.of_counts(10, 5, 5, 5, confidence=1.0),

@@ -90,7 +90,8 @@ class AttributeAudit(Shown):
         """
         given: tuple[Any, ...] = (targets, right, baseline_right, both_right, *(others or ()))
         counts = all(isinstance(n, (int, np.integer)) and n >= 0 for n in given)
-        if not counts or not targets or not both_right <= min(right, baseline_right) <= max(given[1:4]) <= targets:
+        either = right + baseline_right - both_right if counts else 0
+        if not counts or not targets or not both_right <= min(right, baseline_right) or not either <= targets:
             raise DivulgeError.of("right", "be counts of targets, those of both in each", "they", "others")
         if others is not None and not 0 <= others[1] <= others[0] > 0:
             raise DivulgeError.of("others", "be (how many, how many right)", "they", str(others)[:60])
