@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     import polars
 
 
+_FAINT = 2.0**-960
+"""Probabilities of outcomes below lose digits in doubles, whose least is 2^-1074."""
+
+_MOST_EXACTLY = 1 << 18
+"""Entries that are turned into fractions without being asked for: a second."""
+
+
+def _in_proportion(weights: np.ndarray) -> np.ndarray:
+    """Return doubles at their exact values, divided by their exact sum."""
+    given = exact.as_fractions(weights)
+    return given / exact.total(given.tolist())
+
+
 class Joint(Tabled):
     """The joint distribution of secret and outcome, P(x, y) = P_x C_xy.
 
@@ -140,20 +153,48 @@ class Joint(Tabled):
         """The labels of the outcome."""
         return self.channel.outcomes
 
-    @property
+    @Kept
     def exact(self) -> bool:
-        """Whether both prior and channel are exact."""
+        """Whether all is computed in Fractions.
+
+        It is where both prior and channel are exact, and where doubles would lose an outcome that occurs: they then
+        stand for what they are in proportion to.
+        """
+        return self._given_exactly or self._loses_an_outcome
+
+    @property
+    def _given_exactly(self) -> bool:
         return self.prior.probabilities.dtype.hasobject and self.channel.matrix.dtype.hasobject
+
+    @property
+    def _loses_an_outcome(self) -> bool:
+        """Whether an outcome that occurs is so unlikely that q_y has lost digits, or is 0."""
+        faint = np.flatnonzero(self._outer_of_doubles < _FAINT)
+        if not len(faint):
+            return False
+        columns = self.channel.floats[:, faint][positive(self.prior.floats)]
+        lost = faint[np.asarray((columns > 0).sum(axis=0)).ravel() > 0]
+        if len(lost) and columns.shape[0] * self.channel.shape[1] > _MOST_EXACTLY:
+            raise DivulgeError.of(
+                "channel", "leave every outcome that occurs a probability above 1e-289, or be smaller",
+                "that of one", "less", "put such outcomes together, or leave them out.",
+            )  # fmt: skip
+        return len(lost) > 0
 
     @Kept
     def p(self) -> np.ndarray:
         """The prior in the arithmetic of the joint: Fractions when it is exact, else float64; shape (N,)."""
-        return self.prior.probabilities if self.exact else self.prior.floats
+        if not self.exact or self._given_exactly:
+            return self.prior.probabilities if self.exact else self.prior.floats
+        return _in_proportion(self.prior.floats)
 
     @Kept
     def c(self) -> Any:
         """The channel matrix in the arithmetic of the joint, shape (N, M); sparse stays sparse."""
-        return self.channel.matrix if self.exact else self.channel.floats
+        if not self.exact or self._given_exactly:
+            return self.channel.matrix if self.exact else self.channel.floats
+        floats = self.channel.floats
+        return np.array([_in_proportion(row) for row in (floats.toarray() if is_sparse(floats) else floats)])
 
     @cached_property
     def matrix(self) -> Any:
@@ -165,8 +206,10 @@ class Joint(Tabled):
     @Kept
     def outer(self) -> np.ndarray:
         """The distribution of the outcome, q_y = sum_x P_x C_xy, shape (M,)."""
-        if self.exact:
-            return frozen(exact.product(self.p, self.c))
+        return frozen(exact.product(self.p, self.c)) if self.exact else self._outer_of_doubles
+
+    @Kept
+    def _outer_of_doubles(self) -> np.ndarray:
         p, c = self.prior.floats, self.channel.floats
         return frozen(weighted_sum(c, p) if type(c) is np.ndarray else np.asarray(p @ c).ravel())
 
@@ -230,8 +273,8 @@ class Joint(Tabled):
             raise DivulgeError.of(
                 "outcome", "occur with positive probability", repr(outcome), "never seen under this prior"
             )
-        column = self.channel.column(outcome)
-        return Prior(self.p * (column if self.exact else exact.as_floats(column)) / self.outer[j], self.secrets)
+        column = self.c[:, j] if self.exact else exact.as_floats(self.channel.column(outcome))
+        return Prior(self.p * column / self.outer[j], self.secrets)
 
     @overload
     def to_frame(self, library: Literal["pandas"] = "pandas") -> "pandas.DataFrame": ...
