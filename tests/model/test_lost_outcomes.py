@@ -3,9 +3,11 @@
 import math
 import warnings
 from fractions import Fraction as F
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import divulge as dv
 
@@ -68,3 +70,32 @@ def test_small_probabilities_that_doubles_hold_stay_doubles() -> None:
     joint = dv.Joint(dv.Prior([0.5, 0.5]), dv.Channel([[1e-280, 1.0, 0.0], [0.5, 0.5, 0.0]]))
     assert not joint.exact
     assert dv.pml(joint).values.tolist() == pytest.approx([math.log(2), math.log(4 / 3)])
+
+
+RARE = [[1e-200, 1.0], [1e-190, 1.0]]
+
+
+def test_two_releases_whose_product_underflows_keep_their_level() -> None:
+    channel = dv.Channel(RARE)
+    for both in (channel.alongside(channel), channel.product(channel)):
+        assert dv.ldp(both) == pytest.approx(20 * math.log(10), rel=1e-9)
+    assert not dv.LDP(24).holds_for(channel.alongside(channel)).holds
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_is_processed_and_underflows_keeps_its_level(sparse: bool) -> None:
+    last: Any = csr_matrix([[1e-200, 1.0], [0.0, 1.0]]) if sparse else [[1e-200, 1.0], [0.0, 1.0]]
+    assert dv.ldp(dv.Channel(RARE).then(last)) == pytest.approx(10 * math.log(10), rel=1e-9)
+
+
+def test_products_of_what_doubles_hold_stay_doubles() -> None:
+    channel = dv.Channel([[0.5, 0.5, 0.0], [0.25, 0.0, 0.75]])
+    assert not channel.alongside(channel).exact
+    assert not channel.then(np.eye(3)).exact
+
+
+def test_large_products_that_underflow_are_refused() -> None:
+    rows = np.full((600, 600), 1 / 599)
+    rows[:, 0], rows[0, 0] = 0, 1e-200
+    with pytest.raises(dv.DivulgeError, match="have products of probabilities above 1e-289"):
+        dv.Channel(rows).then(rows)

@@ -11,7 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.late import Kept
 from divulge.model.arraylike import Matrix, Number, Probabilities
 from divulge.model.channel import Channel, is_sparse
-from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, positive, short_floats
+from divulge.model.entries import FAINT, MOST_EXACTLY, TOLERANCE, entries, floats_of, frozen, positive, short_floats
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, size_text
@@ -21,13 +21,6 @@ from divulge.panels import weighted_sum
 if TYPE_CHECKING:
     import pandas
     import polars
-
-
-_FAINT = 2.0**-960
-"""Probabilities of outcomes below lose digits in doubles, whose least is 2^-1074."""
-
-_MOST_EXACTLY = 1 << 18
-"""Entries that are turned into fractions without being asked for: a second."""
 
 
 def _in_proportion(weights: np.ndarray) -> np.ndarray:
@@ -169,12 +162,12 @@ class Joint(Tabled):
     @property
     def _loses_an_outcome(self) -> bool:
         """Whether an outcome that occurs is so unlikely that q_y has lost digits, or is 0."""
-        faint = np.flatnonzero(self._outer_of_doubles < _FAINT)
+        faint = np.flatnonzero(self._outer_of_doubles < FAINT)
         if not len(faint):
             return False
         columns = self.channel.floats[:, faint][positive(self.prior.floats)]
         lost = faint[np.asarray((columns > 0).sum(axis=0)).ravel() > 0]
-        if len(lost) and columns.shape[0] * self.channel.shape[1] > _MOST_EXACTLY:
+        if len(lost) and columns.shape[0] * self.channel.shape[1] > MOST_EXACTLY:
             raise DivulgeError.of(
                 "channel", "leave every outcome that occurs a probability above 1e-289, or be smaller",
                 "that of one", "less", "put such outcomes together, or leave them out.",
