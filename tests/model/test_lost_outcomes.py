@@ -49,6 +49,15 @@ def test_an_outcome_that_underflows_counts(prior: list[float], rows: list[list[f
     assert dv.PMC(1e6).holds_for(joint).holds == (least > 0)
 
 
+def test_fractions_beside_doubles_keep_what_doubles_lose() -> None:
+    tiny = F(1, 10**400)
+    channel = dv.Channel([[0, 1], [tiny, 1 - tiny]])
+    assert dv.pmc((dv.Prior([0.5, 0.5]), channel)).max() == math.inf
+    assert dv.pml((dv.Prior([0.25, 0.75]), channel)).values[0] == pytest.approx(math.log(4 / 3), rel=1e-12)
+    prior = dv.Prior([tiny, 1 - tiny])
+    assert dv.pml((prior, dv.Channel([[0.5, 0.5], [0.0, 1.0]]))).max() == pytest.approx(400 * math.log(10), rel=1e-12)
+
+
 def test_what_a_verdict_names_can_be_asked_about() -> None:
     joint = dv.Joint(dv.Prior([0.5, 0.5]), dv.Channel(UNDERFLOWS[1][1]))
     verdict = dv.PMC(1).holds_for(joint)

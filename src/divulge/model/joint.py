@@ -165,7 +165,7 @@ class Joint(Tabled):
         faint = np.flatnonzero(self._outer_of_doubles < FAINT)
         if not len(faint):
             return False
-        columns = self.channel.floats[:, faint][positive(self.prior.floats)]
+        columns = self.channel.matrix[:, faint][self.x]
         lost = faint[np.asarray((columns > 0).sum(axis=0)).ravel() > 0]
         if len(lost) and columns.shape[0] * self.channel.shape[1] > MOST_EXACTLY:
             raise DivulgeError.of(
@@ -177,16 +177,16 @@ class Joint(Tabled):
     @Kept
     def p(self) -> np.ndarray:
         """The prior in the arithmetic of the joint: Fractions when it is exact, else float64; shape (N,)."""
-        if not self.exact or self._given_exactly:
-            return self.prior.probabilities if self.exact else self.prior.floats
-        return _in_proportion(self.prior.floats)
+        if not self.exact:
+            return self.prior.floats
+        return self.prior.probabilities if self.prior.exact else _in_proportion(self.prior.floats)
 
     @Kept
     def c(self) -> Any:
         """The channel matrix in the arithmetic of the joint, shape (N, M); sparse stays sparse."""
-        if not self.exact or self._given_exactly:
-            return self.channel.matrix if self.exact else self.channel.floats
         floats = self.channel.floats
+        if not self.exact or self.channel.exact:
+            return self.channel.matrix if self.exact else floats
         return np.array([_in_proportion(row) for row in (floats.toarray() if is_sparse(floats) else floats)])
 
     @cached_property
