@@ -58,6 +58,15 @@ def test_fractions_beside_doubles_keep_what_doubles_lose() -> None:
     assert dv.pml((prior, dv.Channel([[0.5, 0.5], [0.0, 1.0]]))).max() == pytest.approx(400 * math.log(10), rel=1e-12)
 
 
+def test_a_stack_says_what_each_says_alone() -> None:
+    priors, rows = [[0.5, 0.5], [1e-200, 1.0]], [[[0.0, 1.0], [5e-324, 1.0]], [[1e-200, 1.0], [0.0, 1.0]]]
+    stack = dv.measures.Stack(rows, priors)
+    joints = [dv.Joint(dv.Prior(p), dv.Channel(c)) for p, c in zip(priors, rows, strict=True)]
+    assert stack.pml().tolist() == [dv.pml(joint).values.tolist() for joint in joints]
+    assert stack.pmc().tolist() == [dv.pmc(joint).values.tolist() for joint in joints]
+    assert stack.holds(dv.PMC(1)).tolist() == stack.holds(dv.LIP(1)).tolist() == [False, False]
+
+
 def test_what_a_verdict_names_can_be_asked_about() -> None:
     joint = dv.Joint(dv.Prior([0.5, 0.5]), dv.Channel(UNDERFLOWS[1][1]))
     verdict = dv.PMC(1).holds_for(joint)
