@@ -162,24 +162,25 @@ class Joint(Tabled):
     @property
     def _loses_an_outcome(self) -> bool:
         """Whether an outcome that occurs is so unlikely that q_y has lost digits, or is 0."""
-        faint = np.flatnonzero(self._outer_of_doubles < FAINT)
-        if not len(faint):
+        q = self._outer_of_doubles
+        if q.item(q.argmin()) >= FAINT:
             return False
-        columns = self.channel.matrix[:, faint][self.x]
-        lost = faint[np.asarray((columns > 0).sum(axis=0)).ravel() > 0]
-        if len(lost) and columns.shape[0] * self.channel.shape[1] > MOST_EXACTLY:
+        faint, width = np.flatnonzero(q < FAINT), max(1, MOST_EXACTLY // len(self.prior))
+        parts = (self.channel.matrix[:, faint[i : i + width]][self.x] for i in range(0, len(faint), width))
+        lost = any((part > 0).sum() for part in parts)
+        if lost and len(self.x) * len(q) > MOST_EXACTLY:
             raise DivulgeError.of(
                 "channel", "leave every outcome that occurs a probability above 1e-289, or be smaller",
                 "that of one", "less", "put such outcomes together, or leave them out.",
             )  # fmt: skip
-        return len(lost) > 0
+        return lost
 
     @Kept
     def p(self) -> np.ndarray:
         """The prior in the arithmetic of the joint: Fractions when it is exact, else float64; shape (N,)."""
         if not self.exact:
             return self.prior.floats
-        return self.prior.probabilities if self.prior.exact else _in_proportion(self.prior.floats)
+        return self.prior.probabilities if self.prior.exact else frozen(_in_proportion(self.prior.floats))
 
     @Kept
     def c(self) -> Any:
@@ -187,7 +188,8 @@ class Joint(Tabled):
         floats = self.channel.floats
         if not self.exact or self.channel.exact:
             return self.channel.matrix if self.exact else floats
-        return np.array([_in_proportion(row) for row in (floats.toarray() if is_sparse(floats) else floats)])
+        dense = floats.toarray() if is_sparse(floats) else floats
+        return frozen(np.array([_in_proportion(row) for row in dense]))
 
     @cached_property
     def matrix(self) -> Any:
