@@ -33,7 +33,8 @@ class Joint(Tabled):
     """The joint distribution of secret and outcome, P(x, y) = P_x C_xy.
 
     Prior and channel are matched by label; one that has no names takes those of the other. The joint is exact when
-    both are. Attributes: `prior`, `channel`, `secrets`, `outcomes`.
+    both are, and where doubles would take the probability of an outcome that occurs for 0. Attributes: `prior`,
+    `channel`, `secrets`, `outcomes`.
 
     Examples
     --------
