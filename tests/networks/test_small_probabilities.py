@@ -116,3 +116,12 @@ def test_many_answers_about_one_variable(more: int) -> None:
         network = network.release(f"c{i}")
     after = network.posterior("s", {f"c{i}": int(i >= half + more) for i in range(many)})
     assert after[1] == pytest.approx(1 / (1 + 3.0 ** (2 * more)), rel=1e-8)
+
+
+def test_a_joint_of_outputs_has_those_that_underflow() -> None:
+    told = [[1e-200, 1.0], [1e-190, 1.0]]
+    chain = dv.Chain([0.5, 0.5], STAYS, told, steps=2)
+    network = dv.Network({"s": [0.5, 0.5], "t": (["s"], STAYS)}).release("s", told).release("t", told)
+    for joint in (chain.joint(0), network.joint("s")):
+        assert dv.pmc(joint).max() == pytest.approx(20 * math.log(10) - math.log(2), rel=1e-9)
+    assert not dv.Chain([0.5, 0.5], STAYS, MOSTLY, steps=2).joint(0).exact

@@ -21,7 +21,7 @@ from divulge.model.prior import Prior
 from divulge.model.shown import Shown
 from divulge.networks import posteriors
 from divulge.networks.listing import allow_pairs
-from divulge.networks.model import Remembered, Steps, checked_chain, limited
+from divulge.networks.model import FAINT, Remembered, Steps, checked_chain, limited
 from divulge.networks.over_time import OverTime, over_time
 from divulge.networks.secrets import Secret, states_at
 from divulge.networks.temporal import calibrated, level_of
@@ -300,8 +300,11 @@ class Chain(Shown):
         outputs = list(product(*(model.outcomes(t) for t in range(self.steps))))
         for given in outputs:
             weights = known.by_value(known.run(given, lambda alpha, _: alpha))
-            columns.append([weights[value] for value in values])
-        matrix = np.array(columns, dtype=object if model.exact else float).T
+            if not model.exact and sum(weights.values()) < FAINT:
+                wide = Remembered(model.wide, known.secret)
+                weights = wide.by_value(wide.run(given, lambda alpha, _: alpha))
+            columns.append([posteriors.pinned(weights[value]) for value in values])
+        matrix = np.array(columns, dtype=object).T
         return Joint.from_matrix(matrix, values, [model.labels(given) for given in outputs])
 
     def over_time(self, *, time_limit: float | None = None) -> OverTime:

@@ -214,6 +214,11 @@ def middle(value: Any) -> float | Fraction:
     return float(value) if hasattr(value, "mid") else value
 
 
+def pinned(value: Any) -> float | Fraction:
+    """Return a fraction or double as it is, and a ball as the fraction in its middle, however small; 0 as a double."""
+    return value if not hasattr(value, "mid") else exact.fraction(value.mid()) if value > 0 else 0.0
+
+
 def log_of(value: Any, unit: Unit) -> float:
     """Return the logarithm of a ratio of at least 0: correctly rounded for a Fraction; log 0 and infinity as they are.
 

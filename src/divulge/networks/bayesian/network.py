@@ -23,7 +23,7 @@ from divulge.model.prior import Prior
 from divulge.model.shown import Shown
 from divulge.networks.bayesian.elimination import Factor, summed
 from divulge.networks.listing import allow_pairs, allow_values
-from divulge.networks.posteriors import log_of, middle
+from divulge.networks.posteriors import log_of, middle, pinned
 from divulge.networks.secrets import Secret, is_key
 from divulge.networks.worst import Side, Worst
 from divulge.units import Unit
@@ -289,7 +289,7 @@ class Network(Shown):
         sizes = [o.channel.shape[1] for o in self.outputs.values()]
         allow_pairs(prod(sizes) * question.size)
         weights = self.weights(question, {}, list(self.outputs))
-        matrix = np.array([[middle(v) for v in np.asarray(w).ravel().tolist()] for w in weights.values()])
+        matrix = np.array([[pinned(v) for v in np.asarray(w).ravel().tolist()] for w in weights.values()], dtype=object)
         labels = [o.channel.outcomes for o in self.outputs.values()]
         outcomes = [tuple(labels[i][k] for i, k in enumerate(place)) for place in np.ndindex(*sizes)]
         return Joint.from_matrix(matrix, list(weights), outcomes)
