@@ -329,6 +329,15 @@ def ball(value: Rational | float) -> Any:
     return flint.arb(value) if isinstance(value, float) else arb(value)
 
 
+def balls(values: np.ndarray) -> np.ndarray:
+    """Return the balls of numbers, in an array of the same shape.
+
+    >>> balls(np.array([[0.5, 0.0]]))[0, 0] * 2 == 1
+    True
+    """
+    return np.array([ball(v) for v in values.ravel().tolist()], dtype=object).reshape(values.shape)
+
+
 def exp_below(exponent: Rational | float, bits: int = 64) -> Fraction:
     """Return a rational in (e^exponent (1 - 2^(2 - bits)), e^exponent]; the denominator is a power of 2.
 

@@ -1,7 +1,7 @@
 """Random chains and networks in fractions, with all that they can be written out: what leakages are held against."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction as F
 from itertools import product
 from typing import Any
@@ -13,15 +13,30 @@ import divulge as dv
 Law = Callable[[tuple[int, ...]], Any]
 
 
-def random_chain(rng: np.random.Generator) -> tuple[dv.Chain, list[tuple[tuple[int, ...], F]], list[list[F]], int]:
+TINY = (F(0), *[F(1)] * 3, F(2), *(F(1, 10**digits) for digits in (5, 20, 100, 200, 290)))
+"""Weights whose products doubles take for 0."""
+
+
+def drawn_row(rng: np.random.Generator, size: int, zeros: int, weights: Sequence[F] | None) -> list[F]:
+    """Return a distribution with weights up to 6, from `zeros` on, or among those given."""
+    if weights is None:
+        drawn = [F(int(w)) for w in rng.integers(zeros, 7, size)]
+    else:
+        drawn = [weights[int(k)] for k in rng.integers(len(weights), size=size)]
+    drawn[0] += not sum(drawn)
+    return [w / sum(drawn) for w in drawn]
+
+
+def random_chain(
+    rng: np.random.Generator, weights: Sequence[F] | None = None
+) -> tuple[dv.Chain, list[tuple[tuple[int, ...], F]], list[list[F]], int]:
     """Return a chain in fractions, its trajectories with their probabilities, the channel and its outcomes."""
     n, steps, m = int(rng.choice([2, 2, 3, 4])), int(rng.choice([2, 3])), int(rng.choice([2, 3]))
     zeros = int(rng.random() < 0.6)
+    n, m = (n, m) if weights is None else (min(n, 3), 2)  # fractions of many digits
 
     def row(size: int) -> list[F]:
-        weights = rng.integers(zeros, 7, size)
-        weights[0] += not weights.sum()
-        return [F(int(w), int(weights.sum())) for w in weights]
+        return drawn_row(rng, size, zeros, weights)
 
     start, moves = row(n), [[row(n) for _ in range(n)] for _ in range(steps - 1)]
     told = [row(m) for _ in range(n)]
@@ -46,14 +61,14 @@ def lifts(paths: list[tuple[tuple[int, ...], F]], told: list[list[F]], m: int, l
             yield y, [weights[u] / total / prior[u] for u in prior if not event or u is True]
 
 
-def random_network(rng: np.random.Generator) -> tuple[dv.Network, list[str], list[tuple[dict[str, int], F]], Any]:
+def random_network(
+    rng: np.random.Generator, weights: Sequence[F] | None = None
+) -> tuple[dv.Network, list[str], list[tuple[dict[str, int], F]], Any]:
     """Return a network in fractions with outputs, its names, its worlds with their probabilities, and the channels."""
     zeros = int(rng.random() < 0.7)
 
     def row(size: int) -> list[F]:
-        weights = rng.integers(zeros, 7, size)
-        weights[0] += not weights.sum()
-        return [F(int(w), int(weights.sum())) for w in weights]
+        return drawn_row(rng, size, zeros, weights)
 
     names = [f"v{i}" for i in range(int(rng.integers(2, 5)))]
     sizes = {v: int(rng.integers(2, 4)) for v in names}

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.convex import kl_term
-from divulge.measures.pointwise.density import log_ratio
+from divulge.measures.pointwise.by_outcome import Pointwise
+from divulge.measures.pointwise.density import log_ratio, pmc, pml
 from divulge.model.accepted import Claim
 from divulge.model.channel import Channel
-from divulge.model.entries import CLEAN, normalized
+from divulge.model.entries import CLEAN, FAINT, normalized
 from divulge.model.joint import Joint
 from divulge.model.prior import Prior
 from divulge.units import Unit, nats_per
@@ -104,8 +105,15 @@ class Stack:
             gap[close] = np.einsum("ij,ij->i", self.p[close[0]], np.abs(columns - ends[close][:, None]))
         return gap
 
-    def _where(self, logs: np.ndarray) -> np.ndarray:
-        return np.where(self.outer > 0, logs, np.nan)
+    def _where(self, logs: np.ndarray, measure: Callable[[Joint, Unit], Pointwise], unit: Unit) -> np.ndarray:
+        """Return logarithms of ratios to q, NaN where it is 0; of channels in which q loses digits what each says."""
+        found = np.where(self.outer > 0, logs, np.nan)
+        for i in np.flatnonzero(((self.outer < FAINT) & (self._ends[0] > 0)).any(axis=1)).tolist():
+            alone = measure(Joint(Prior(self.p[i]), Channel(self.c[i])), unit)
+            positions: Any = list(alone.outcomes)
+            found[i] = np.nan
+            found[i, positions] = alone.values
+        return found
 
     def pml(self, unit: Unit = "nats") -> np.ndarray:
         """Return the pointwise maximal leakage of each outcome, shape (B, M); NaN of one that never occurs.
@@ -116,7 +124,7 @@ class Stack:
         [[0.415037, 1.0]]
         """
         top = self._ends[0]
-        return self._where(log_ratio(top, self.outer, unit, self._from_mean(top)))
+        return self._where(log_ratio(top, self.outer, unit, self._from_mean(top)), pml, unit)
 
     def pmc(self, unit: Unit = "nats") -> np.ndarray:
         """Return the pointwise maximal cost of each outcome, shape (B, M); NaN of one that never occurs.
@@ -127,7 +135,7 @@ class Stack:
         [[0.584963, inf]]
         """
         bottom = self._ends[1]
-        return self._where(log_ratio(self.outer, bottom, unit, self._from_mean(bottom)))
+        return self._where(log_ratio(self.outer, bottom, unit, self._from_mean(bottom)), pmc, unit)
 
     def lip(self, unit: Unit = "nats") -> np.ndarray:
         """Return the local information privacy of each channel, shape (B,).

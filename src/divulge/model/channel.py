@@ -1,7 +1,9 @@
 """What is released: a row-stochastic matrix C with C_xy = P(y | x)."""
 
+import math
+import operator
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -15,6 +17,8 @@ from divulge.model import labels as _labels
 from divulge.model.arraylike import Matrix
 from divulge.model.entries import (
     CLEAN,
+    FAINT,
+    MOST_EXACTLY,
     TOLERANCE,
     entries,
     floats_of,
@@ -256,8 +260,8 @@ class Channel(Tabled):
         second = other if isinstance(other, Channel) else Channel(other)
         second = second.aligned(self.secrets, "other", "this channel's secrets")
         left, right = _dense(self.matrix), _dense(second.matrix)
-        pairs = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
-        return Channel(pairs, second.secrets, _pairs(self.outcomes, second.outcomes))
+        pairs = _kept(lambda a, b: a[:, :, None] * b[:, None, :], left, right)
+        return Channel(pairs.reshape(len(left), -1), second.secrets, _pairs(self.outcomes, second.outcomes))
 
     def product(self, other: "Channel | Matrix") -> "Channel":
         """Return the two mechanisms on two independent secrets: secrets and outcomes are pairs (Kronecker product).
@@ -270,7 +274,8 @@ class Channel(Tabled):
         """
         second = other if isinstance(other, Channel) else Channel(other)
         left, right = _dense(self.matrix), _dense(second.matrix)
-        pairs = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
+        pairs = _kept(lambda a, b: a[:, None, :, None] * b[None, :, None, :], left, right)
+        pairs = pairs.reshape(len(left) * len(right), -1)
         return Channel(pairs, _pairs(self.secrets, second.secrets), _pairs(self.outcomes, second.outcomes))
 
     @overload
@@ -417,14 +422,36 @@ def _dense(matrix: Any) -> np.ndarray:
 
 
 def _product(left: Any, right: Any) -> Any:
-    """Return the matrix product; exact when both sides are, sparse when both are."""
+    """Return the matrix product; exact when both sides are, or doubles would lose an entry; sparse when both are."""
     if is_sparse(left) or is_sparse(right):
-        return (left if is_sparse(left) else exact.as_floats(left)) @ (
-            right if is_sparse(right) else exact.as_floats(right)
-        )
+        return _kept(operator.matmul, *(one if is_sparse(one) else exact.as_floats(one) for one in (left, right)))
     if exact.is_exact(left, right):
         return exact.product(left, right)
-    return exact.as_floats(left) @ exact.as_floats(right)
+    return _kept(operator.matmul, exact.as_floats(left), exact.as_floats(right))
+
+
+def _kept(times: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Return the product of two matrices; that of doubles in fractions where an entry would underflow."""
+    product = times(left, right)
+    if product.dtype == object or _least(left) * _least(right) >= FAINT:
+        return product
+    possible = times(*((one > 0) * 1.0 for one in (left, right))) > 0
+    lost = possible.astype(float) - (product >= FAINT).astype(float)
+    if not (lost.nnz if is_sparse(lost) else lost.any()):
+        return product
+    rows = [exact.as_fractions(_dense(one)) for one in (left, right) if one.shape[0] * one.shape[1] <= MOST_EXACTLY]
+    if len(rows) < 2 or math.prod(product.shape) > MOST_EXACTLY:
+        raise DivulgeError.of(
+            "channel", "have products of probabilities above 1e-289, or be smaller", "one", "less",
+            "put outcomes that are so unlikely together, or leave them out.",
+        )  # fmt: skip
+    return exact.product(*rows) if times is operator.matmul else times(*rows)
+
+
+def _least(matrix: Any) -> float:
+    """Return the least entry of doubles that is above 0."""
+    entries = exact.as_floats(matrix.data if is_sparse(matrix) else matrix)
+    return float(entries.min(initial=math.inf, where=entries > 0))
 
 
 def _pairs(first: Labels, second: Labels) -> tuple[tuple[Hashable, Hashable], ...]:

@@ -22,6 +22,12 @@ TOLERANCE = 1e-9
 CLEAN = 1e-14
 """Sums this close to 1 are left alone: dividing by them would only disturb entries such as 0.1."""
 
+FAINT = 2.0**-960
+"""Probabilities below lose digits in doubles, whose least is 2^-1074."""
+
+MOST_EXACTLY = 1 << 18
+"""Entries that are turned into fractions without being asked for: a second."""
+
 _LONGEST_NUMBER = 4_000
 """Characters of a number as text: more than any double has digits, less than Python turns into a whole number."""
 

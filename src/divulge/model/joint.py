@@ -11,7 +11,7 @@ from divulge.errors import DivulgeError
 from divulge.late import Kept
 from divulge.model.arraylike import Matrix, Number, Probabilities
 from divulge.model.channel import Channel, is_sparse
-from divulge.model.entries import TOLERANCE, entries, floats_of, frozen, positive, short_floats
+from divulge.model.entries import FAINT, MOST_EXACTLY, TOLERANCE, entries, floats_of, frozen, positive, short_floats
 from divulge.model.labels import Labels, alignment, is_default, position, same_letters
 from divulge.model.prior import Prior
 from divulge.model.shown import Table, Tabled, size_text
@@ -23,11 +23,18 @@ if TYPE_CHECKING:
     import polars
 
 
+def _in_proportion(weights: np.ndarray) -> np.ndarray:
+    """Return doubles at their exact values, divided by their exact sum."""
+    given = exact.as_fractions(weights)
+    return given / exact.total(given.tolist())
+
+
 class Joint(Tabled):
     """The joint distribution of secret and outcome, P(x, y) = P_x C_xy.
 
     Prior and channel are matched by label; one that has no names takes those of the other. The joint is exact when
-    both are. Attributes: `prior`, `channel`, `secrets`, `outcomes`.
+    both are, and where doubles would take the probability of an outcome that occurs for 0. Attributes: `prior`,
+    `channel`, `secrets`, `outcomes`.
 
     Examples
     --------
@@ -140,20 +147,50 @@ class Joint(Tabled):
         """The labels of the outcome."""
         return self.channel.outcomes
 
-    @property
+    @Kept
     def exact(self) -> bool:
-        """Whether both prior and channel are exact."""
+        """Whether all is computed in Fractions.
+
+        It is where both prior and channel are exact, and where doubles would lose an outcome that occurs: they then
+        stand for what they are in proportion to.
+        """
+        return self._given_exactly or self._loses_an_outcome
+
+    @property
+    def _given_exactly(self) -> bool:
         return self.prior.probabilities.dtype.hasobject and self.channel.matrix.dtype.hasobject
+
+    @property
+    def _loses_an_outcome(self) -> bool:
+        """Whether an outcome that occurs is so unlikely that q_y has lost digits, or is 0."""
+        q = self._outer_of_doubles
+        if q.item(q.argmin()) >= FAINT:
+            return False
+        faint, width = np.flatnonzero(q < FAINT), max(1, MOST_EXACTLY // len(self.prior))
+        parts = (self.channel.matrix[:, faint[i : i + width]][self.x] for i in range(0, len(faint), width))
+        lost = any((part > 0).sum() for part in parts)
+        if lost and len(self.x) * len(q) > MOST_EXACTLY:
+            raise DivulgeError.of(
+                "channel", "leave every outcome that occurs a probability above 1e-289, or be smaller",
+                "that of one", "less", "put such outcomes together, or leave them out.",
+            )  # fmt: skip
+        return lost
 
     @Kept
     def p(self) -> np.ndarray:
         """The prior in the arithmetic of the joint: Fractions when it is exact, else float64; shape (N,)."""
-        return self.prior.probabilities if self.exact else self.prior.floats
+        if not self.exact:
+            return self.prior.floats
+        return self.prior.probabilities if self.prior.exact else frozen(_in_proportion(self.prior.floats))
 
     @Kept
     def c(self) -> Any:
         """The channel matrix in the arithmetic of the joint, shape (N, M); sparse stays sparse."""
-        return self.channel.matrix if self.exact else self.channel.floats
+        floats = self.channel.floats
+        if not self.exact or self.channel.exact:
+            return self.channel.matrix if self.exact else floats
+        dense = floats.toarray() if is_sparse(floats) else floats
+        return frozen(np.array([_in_proportion(row) for row in dense]))
 
     @cached_property
     def matrix(self) -> Any:
@@ -165,8 +202,10 @@ class Joint(Tabled):
     @Kept
     def outer(self) -> np.ndarray:
         """The distribution of the outcome, q_y = sum_x P_x C_xy, shape (M,)."""
-        if self.exact:
-            return frozen(exact.product(self.p, self.c))
+        return frozen(exact.product(self.p, self.c)) if self.exact else self._outer_of_doubles
+
+    @Kept
+    def _outer_of_doubles(self) -> np.ndarray:
         p, c = self.prior.floats, self.channel.floats
         return frozen(weighted_sum(c, p) if type(c) is np.ndarray else np.asarray(p @ c).ravel())
 
@@ -230,8 +269,8 @@ class Joint(Tabled):
             raise DivulgeError.of(
                 "outcome", "occur with positive probability", repr(outcome), "never seen under this prior"
             )
-        column = self.channel.column(outcome)
-        return Prior(self.p * (column if self.exact else exact.as_floats(column)) / self.outer[j], self.secrets)
+        column = self.c[:, j] if self.exact else exact.as_floats(self.channel.column(outcome))
+        return Prior(self.p * column / self.outer[j], self.secrets)
 
     @overload
     def to_frame(self, library: Literal["pandas"] = "pandas") -> "pandas.DataFrame": ...

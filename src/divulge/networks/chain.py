@@ -21,7 +21,7 @@ from divulge.model.prior import Prior
 from divulge.model.shown import Shown
 from divulge.networks import posteriors
 from divulge.networks.listing import allow_pairs
-from divulge.networks.model import Remembered, Steps, checked_chain, limited
+from divulge.networks.model import FAINT, Remembered, Steps, checked_chain, limited
 from divulge.networks.over_time import OverTime, over_time
 from divulge.networks.secrets import Secret, states_at
 from divulge.networks.temporal import calibrated, level_of
@@ -182,8 +182,7 @@ class Chain(Shown):
         >>> round(float(chain.lift(1, [0])), 9)  # one step after it was told
         1.48
         """
-        listed = self.models[0].listed(outputs)
-        return max(self._lift(model, secret, listed, least=False) for model in self.models)
+        return posteriors.middle(self._greatest(secret, outputs))
 
     def pml(self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal leakage of the outputs about a secret, log of `lift`, in nats.
@@ -196,7 +195,7 @@ class Chain(Shown):
         >>> round(chain.pml(0, [0, 0, 0]), 9)  # log 24/13
         0.613104473
         """
-        return posteriors.log_of(self.lift(secret, outputs), unit)
+        return posteriors.log_of(self._greatest(secret, outputs), unit)
 
     def pmc(self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
@@ -211,7 +210,11 @@ class Chain(Shown):
         """
         listed = self.models[0].listed(outputs)
         least = min(self._lift(model, secret, listed, least=True) for model in self.models)
-        return posteriors.log_of(posteriors.ratio(1, least), unit)
+        return 0.0 - posteriors.log_of(least, unit)
+
+    def _greatest(self, secret: Hashable, outputs: Iterable[Hashable]) -> Any:
+        listed = self.models[0].listed(outputs)
+        return max(self._lift(model, secret, listed, least=False) for model in self.models)
 
     def _lift(self, model: Steps, secret: Hashable, outputs: list[Hashable], *, least: bool) -> Any:
         given = model.positions(outputs)
@@ -297,8 +300,11 @@ class Chain(Shown):
         outputs = list(product(*(model.outcomes(t) for t in range(self.steps))))
         for given in outputs:
             weights = known.by_value(known.run(given, lambda alpha, _: alpha))
-            columns.append([weights[value] for value in values])
-        matrix = np.array(columns, dtype=object if model.exact else float).T
+            if not model.exact and sum(weights.values()) < FAINT:
+                wide = Remembered(model.wide, known.secret)
+                weights = wide.by_value(wide.run(given, lambda alpha, _: alpha))
+            columns.append([posteriors.pinned(weights[value]) for value in values])
+        matrix = np.array(columns, dtype=object).T
         return Joint.from_matrix(matrix, values, [model.labels(given) for given in outputs])
 
     def over_time(self, *, time_limit: float | None = None) -> OverTime:

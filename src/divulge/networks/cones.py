@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from divulge.networks.ranking import logs
+
 MOST = 400
 """Rays that are kept; five states and ten steps needed 77. Beyond, rays that nearly agree are taken for one."""
 
@@ -27,6 +29,12 @@ _DIMENSIONS = 6
 
 _ULP = 2.0**-52
 """A sum of n products of nonnegative doubles is off by at most n + 1 times this, relative to itself."""
+
+_FAINT = 1e-290
+"""Doubles below lose digits soon, and then are 0."""
+
+_LOGS = 4096
+"""Differences of four logarithms of doubles, which are at most 745, are off by fewer units of 1 in the last place."""
 
 _NEAR = 1e-12
 """In doubles, what lies within this Hilbert distance of the cone counts as inside; the distance is added to `slack`."""
@@ -52,16 +60,24 @@ def grown(cone: Cone, maps: Iterable[tuple[Any, Any]], look: Callable[[], None])
     `look` is called in every round, and raises once the time is up.
     """
     found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    doubles, lost = isinstance(cone.rays[0][0], float), False
     for output, matrix in maps:
         columns = list(zip(*matrix, strict=True))
         for ray, before in zip(cone.rays, cone.outputs, strict=True):
             look()
             image = primitive([sum(a * b for a, b in zip(ray, column, strict=True) if a and b) for column in columns])
+            lost = lost or (doubles and _underflows(image, ray, columns))
             if image is not None and image not in found:
                 found[image] = (before, output)
-    rounding = 0.0 if not found or not isinstance(next(iter(found))[0], float) else 2 * _ULP * (len(cone.rays[0]) + 2)
+    rounding = math.inf if lost else 2 * _ULP * (len(cone.rays[0]) + 2) if doubles else 0.0
     kept = hull(Cone(list(found), list(found.values()), cone.slack + rounding))
     return kept if len(kept.rays) <= MOST else thinned(kept, MOST, look)
+
+
+def _underflows(image: tuple[float, ...] | None, ray: Sequence[float], columns: Sequence[Sequence[float]]) -> bool:
+    """Say whether an entry of an image is so small that doubles do not hold its digits, or that they made it 0."""
+    small = [(v, column) for v, column in zip(image or [0.0] * len(columns), columns, strict=True) if v < _FAINT]
+    return any(v > 0 or any(a and b for a, b in zip(ray, column, strict=True)) for v, column in small)
 
 
 def in_order(outputs: tuple[Any, ...]) -> list[Any]:
@@ -224,19 +240,17 @@ def hilbert(first: np.ndarray, second: np.ndarray) -> float:
     if ((first > 0) != (second > 0)).any():
         return math.inf
     here = first > 0
-    ratios = first[here] / second[here]
-    return float(np.log(ratios.max() / ratios.min()) + 4 * _ULP)
+    gaps = np.log(first[here]) - np.log(second[here])
+    return float(gaps.max() - gaps.min()) + _LOGS * _ULP
 
 
 def thinned(cone: Cone, most: int, look: Callable[[], None]) -> Cone:
     """Return at most about `most` rays, the farthest first, with the slack of the others (Gonzalez 1985)."""
-    points = shares(cone.rays)
-    with np.errstate(divide="ignore"):
-        logs = np.log(points)
-    chosen, nearest = [0], np.full(len(points), np.inf)
+    directions = logs(cone.rays)
+    chosen, nearest = [0], np.full(len(directions), np.inf)
     while True:
         look()
-        nearest = np.minimum(nearest, _hilbert_to(logs, logs[chosen[-1]]))
+        nearest = np.minimum(nearest, _hilbert_to(directions, directions[chosen[-1]]))
         if len(chosen) >= most and np.isfinite(nearest.max()):
             break
         if nearest.max() <= 0:
@@ -247,11 +261,11 @@ def thinned(cone: Cone, most: int, look: Callable[[], None]) -> Cone:
     return Cone([cone.rays[i] for i in order], [cone.outputs[i] for i in order], cone.slack + slack)
 
 
-def _hilbert_to(logs: np.ndarray, one: np.ndarray) -> np.ndarray:
+def _hilbert_to(rays: np.ndarray, one: np.ndarray) -> np.ndarray:
     """Return the Hilbert distance of each row of logarithms to one of them."""
     here = np.isfinite(one)
-    same = (np.isfinite(logs) == here).all(axis=1)
-    out = np.full(len(logs), np.inf)
-    gaps = logs[same][:, here] - one[here]
+    same = (np.isfinite(rays) == here).all(axis=1)
+    out = np.full(len(rays), np.inf)
+    gaps = rays[same][:, here] - one[here]
     out[same] = gaps.max(axis=1) - gaps.min(axis=1) if here.any() else 0.0
     return out

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +29,15 @@ _FEWER_STEPS = 'name fewer steps; "all" asks for the trajectory as a whole.'
 
 MOST_STEPS = 1_000_000
 """Steps of a chain: each takes part in every answer, and a vector for it is kept."""
+
+
+ENTRY, FAINT = 1e-70, 1e-150
+"""What is above 0 stays so in a product of a number of at least 1e-150, a transition and a likelihood of 1e-70."""
+
+
+def loses(numbers: np.ndarray, least: float) -> bool:
+    """Return whether one of the numbers is above 0 and below `least`."""
+    return bool(((numbers > 0) & (numbers < least)).any())
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,32 @@ class Steps:
     @cached_property
     def ones(self) -> np.ndarray:
         """A 1 for each state."""
-        return np.array([Fraction(1)] * len(self.states), dtype=object) if self.exact else np.ones(len(self.states))
+        return self.start * 0 + 1
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """All probabilities, each array once."""
+        every = (self.start, *self.moves, *(table for table in self.tables if table is not None))
+        return list({id(one): one for one in every}.values())
+
+    @cached_property
+    def faint(self) -> bool:
+        """Whether these are doubles so small that products of a few of them, or marginals, may be 0 by underflow."""
+        every = [(self.arrays, ENTRY), (self.marginals, FAINT)]
+        return not self.exact and any(loses(one, least) for arrays, least in every for one in arrays)
+
+    @cached_property
+    def wide(self) -> "Steps":
+        """The same chain in balls, whose exponents have no end: what doubles would take for 0 stays what it is."""
+        balls = {
+            id(one): np.array([exact.ball(v) for v in one.ravel().tolist()]).reshape(one.shape) for one in self.arrays
+        }
+        return replace(
+            self,
+            start=balls[id(self.start)],
+            moves=[balls[id(one)] for one in self.moves],
+            tables=[None if one is None else balls[id(one)] for one in self.tables],
+        )
 
     @cached_property
     def marginals(self) -> list[np.ndarray]:
@@ -197,7 +230,7 @@ class Remembered:
 
     def _zeros(self, step: int) -> np.ndarray:
         shape = len(self.memories[step]), len(self.steps.states)
-        return np.full(shape, Fraction(0), dtype=object) if self.steps.exact else np.zeros(shape)
+        return np.full(shape, 0 * self.steps.ones[0], dtype=self.steps.start.dtype)
 
     def matrix(self, step: int, outcome: Any) -> list[list[Any]]:
         """Return the map from (memory, state) of the step before to that of this one, its outcome included."""

@@ -14,6 +14,7 @@ import numpy as np
 from divulge.networks.cones import MOST, in_order
 from divulge.networks.model import Steps
 from divulge.networks.posteriors import ratio
+from divulge.networks.ranking import logs
 from divulge.networks.worst import Side, Worst, answer
 
 Label = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
@@ -36,7 +37,7 @@ def worst_trajectory(steps: Steps, side: Side) -> Worst:
                         return _ruled_out(steps, side, t, x, before, y, likelihoods)
                     continue
                 for vector, outputs, path in before:
-                    moved = [v * w / likelihoods[x] for v, w in zip(vector, likelihoods, strict=True)]
+                    moved = [v * (w / likelihoods[x]) for v, w in zip(vector, likelihoods, strict=True)]
                     grown.setdefault(x, []).append((tuple(moved), (outputs, y), (path, x)))
         labels, lost = _kept(grown, least, steps.in_time)
         slack += lost
@@ -113,12 +114,11 @@ def _dominates(one: tuple[Any, ...], other: tuple[Any, ...], least: bool) -> boo
 
 def _thinned(front: list[Label], least: bool) -> tuple[list[Label], float]:
     """Return `MOST` of the labels, and by how much in nats one that was left out may be better than its next."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.array([[float(v) for v in label[0]] for label in front]))
+    sizes = logs([label[0] for label in front])
     chosen, worse = [0], np.full(len(front), np.inf)
     while len(chosen) < MOST or not np.isfinite(worse.max()):
         with np.errstate(invalid="ignore"):
-            gaps = (logs - logs[chosen[-1]]) * (1 if least else -1)
+            gaps = (sizes - sizes[chosen[-1]]) * (1 if least else -1)
         gaps = np.where(np.isnan(gaps), 0.0, gaps)  # both are 0
         worse = np.minimum(worse, gaps.max(axis=1).clip(0.0))
         if worse.max() <= 0:

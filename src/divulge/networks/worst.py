@@ -5,30 +5,31 @@ other way round: it is greatest at extreme rays of two cones (`cones.py`), which
 """
 
 import math
+import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from divulge import exact
 from divulge.errors import DivulgeError
 from divulge.measures.numeric.bracket import Bracket
 from divulge.model.shown import Shown, number
-from divulge.networks.cones import Cone, grown, in_order, shares, whole
+from divulge.networks.cones import Cone, grown, in_order, whole
 from divulge.networks.listing import allow_values
 from divulge.networks.model import Remembered, Steps
 from divulge.networks.posteriors import ratio
-
-Side = Literal["pml", "pmc", "ldp"]
+from divulge.networks.ranking import Side, logs, near_worst
 
 MAPPED = 4_000
 """Memories times states that the worst outputs are looked for among: their map, squared, takes half a gigabyte."""
 
-_GIVEN = "`pml` and `posterior` of outputs that are given take more; or name fewer steps."
+FAR = 700.0
+"""Nats beyond which a ratio is no double."""
 
-_CLOSE = 1e-9
-"""Pairs of rays whose ratio in doubles is this close to the largest are compared exactly; doubles are off by 1e-14."""
+_GIVEN = "`pml` and `posterior` of outputs that are given take more; or name fewer steps."
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,8 +72,6 @@ class Worst(Shown):
     @property
     def leakage(self) -> Bracket:
         """The logarithms of `lower` and `upper`, in nats."""
-        from divulge import exact
-
         if self.exact and self.lower < math.inf:
             level = exact.log(Fraction(self.lower))
             return Bracket(level, level)
@@ -117,55 +116,32 @@ def worst_of_step(steps: Steps, t: int, side: Side, name: str) -> Worst:
 def between(steps: Steps, t: int, before: Cone, after: Cone, side: Side, name: str) -> Worst:
     """Return the worst pair of a ray P(x_t, past) and a ray P(future | x_t)."""
     here = [x for x, p in enumerate(steps.marginals[t]) if p > 0]
-    prior = [steps.marginals[t][x] for x in here]
+    prior = [Fraction(steps.marginals[t][x]) for x in here]
     pasts = [tuple(ray[x] for x in here) for ray in before.rays]
     futures = [tuple(ray[x] for x in here) for ray in after.rays]
-    weights = shares(pasts)[:, None, :] * _unit(futures)[None, :, :]
-    found = _largest(weights.reshape(-1, len(here)), np.eye(len(here)), np.array(prior, dtype=float), side)
+    weights = logs(pasts)[:, None, :] + logs(futures)[None, :, :]
+    found = near_worst(weights.reshape(-1, len(here)), logs([prior])[0], side, range(len(here)))
     best: Any = None
     for place in found:
         i, j = divmod(place, len(futures))
-        joint = [a * b for a, b in zip(pasts[i], futures[j], strict=True)]
+        joint = [Fraction(a) * Fraction(b) for a, b in zip(pasts[i], futures[j], strict=True)]
         size, at = _ratio(joint, prior, side)
         if best is None or size > best[0]:
             best = size, at, i, j
     size, at, i, j = best
     outputs = steps.labels([*in_order(before.outputs[i]), *reversed(in_order(after.outputs[j]))])
-    return answer(steps, side, name, size, before.slack + after.slack, outputs, steps.states[here[at]])
-
-
-def _unit(rays: Sequence[Sequence[Any]]) -> np.ndarray:
-    return shares(rays) if any(sum(ray) for ray in rays) else np.array(rays, dtype=float)
-
-
-def _largest(
-    weights: np.ndarray, values: np.ndarray, prior: np.ndarray, side: Side, about: list[int] | None = None
-) -> list[int]:
-    """Return which rows of weights, K x d, reach the largest ratio, within `_CLOSE`; values is d x m, 0 or 1.
-
-    `about` names the values whose lifts count; a ratio of two values is one of any two.
-    """
-    joint = weights @ values
-    total = joint.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lifts = joint / (total[:, None] * prior)
-        asked = lifts if about is None else lifts[:, about]
-        sizes = {
-            "pml": lambda: asked.max(axis=1),
-            "pmc": lambda: 1 / asked.min(axis=1),
-            "ldp": lambda: lifts.max(axis=1) / lifts.min(axis=1),
-        }[side]()
-    sizes[~(total > 0)] = -1
-    top = sizes.max()
-    return np.flatnonzero(sizes >= (top if top == np.inf else top * (1 - _CLOSE))).tolist()
+    slack, most = before.slack + after.slack, math.inf if steps.faint else 1 / min(prior)
+    return answer(steps, side, name, size, slack, outputs, steps.states[here[at]], most)
 
 
 def _ratio(joint: Sequence[Any], prior: Sequence[Any], side: Side, about: list[int] | None = None) -> tuple[Any, int]:
     """Return the ratio of a side from P(u, y) up to a factor and P(u), and the position of the value it is about."""
-    lifts = [ratio(weight, p) for weight, p in zip(joint, prior, strict=True)]
+    lifts = [weight / p for weight, p in zip(joint, prior, strict=True)]
     asked = lifts if about is None or side == "ldp" else [lifts[i] for i in about]
     top, bottom = max(asked), min(asked)
     total = sum(joint)
+    if not total:  # doubles that underflowed: what is known is that a ratio is at least 1
+        return 1, 0
     if side == "pml":
         return ratio(top, total), lifts.index(top)
     if side == "pmc":
@@ -174,14 +150,30 @@ def _ratio(joint: Sequence[Any], prior: Sequence[Any], side: Side, about: list[i
 
 
 def answer(
-    steps: Steps, side: Side, name: str, size: Any, slack: float, outputs: tuple[Hashable, ...], value: Hashable
+    steps: Steps,
+    side: Side,
+    name: str,
+    size: Any,
+    slack: float,
+    outputs: tuple[Hashable, ...],
+    value: Hashable,
+    most: Any = math.inf,
 ) -> Worst:
-    """Return the answer, in doubles rounded outward by what a chain of this length can be off by."""
+    """Return the answer, in doubles rounded outward by what a chain of this length can be off by.
+
+    No lift is above `most`.
+    """
     if steps.exact and slack == 0:
         return Worst(name, side, size, size, outputs, value, True)
-    room = 0.0 if steps.exact else 4 * (len(steps) + 2) * (len(steps.states) + 3) * 2.0**-52
-    low = size if steps.exact else max(1.0, float(size) * (1 - room)) if size < math.inf else size
-    high = math.inf if size == math.inf else math.nextafter(float(size) * math.exp(slack) * (1 + room), math.inf)
+    least, size = size, exact.as_float(size)
+    room = 4 * (len(steps) + 2) * (len(steps.states) + 3) * 2.0**-52
+    low = least if steps.exact or size == math.inf else max(1.0, size * (1 - room))
+    if slack == math.inf:  # what underflowed may have made the ratio itself too large
+        low, size = 1.0, min(size, sys.float_info.max)
+    more = math.exp(slack) if slack < FAR else math.inf
+    high = math.inf if math.inf in (size, more) else math.nextafter(size * more * (1 + room), math.inf)
+    if side == "pml" and high > (bound := exact.as_float(most) * (1 + room)):
+        high = max(low, math.nextafter(bound, math.inf))
     return Worst(name, side, low, high, outputs, value, False)
 
 
@@ -202,20 +194,23 @@ def worst_of_function(known: Remembered, side: Side) -> Worst:
     assert cone is not None
     before = known.by_value(known.run([], lambda alpha, _: alpha))
     values = [value for value, p in before.items() if p > 0]
-    prior = [before[value] for value in values]
+    prior = [Fraction(before[value]) for value in values]
     about = [i for i, value in enumerate(values) if value is True] if known.secret.event else None
     if about == []:
         raise DivulgeError.of("secret", "be possible", f"{name!r}", "an event that cannot occur")
     states = len(steps.states)
     places = {value: i for i, value in enumerate(values)}
-    indicator = np.zeros((len(cone.rays[0]), len(values)))
+    standing: list[list[int]] = [[] for _ in values]  # places of each value in a ray
     for memory, value in enumerate(known.values):
         if value in places:
-            indicator[memory * states : (memory + 1) * states, places[value]] = 1
-    found = _largest(shares(cone.rays), indicator, np.array(prior, dtype=float), side, about)
+            standing[places[value]] += range(memory * states, (memory + 1) * states)
+    weights = logs(cone.rays)
+    joints = np.stack([np.logaddexp.reduce(weights[:, at], axis=1) for at in standing], axis=1)
+    asked = range(len(values)) if about is None or side == "ldp" else about
+    found = near_worst(joints, logs([prior])[0], side, asked)
     best: Any = None
     for i in found:
-        joint = [sum(v for v, w in zip(cone.rays[i], column, strict=True) if w) for column in indicator.T]
+        joint = [sum(Fraction(cone.rays[i][k]) for k in at) for at in standing]
         size, at = _ratio(joint, prior, side, about)
         if best is None or size > best[0]:
             best = size, at, i

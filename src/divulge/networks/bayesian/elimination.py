@@ -4,20 +4,27 @@ A factor is a table over some variables. Time and memory go by the largest table
 beyond a budget the sum is refused before anything is computed.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from divulge import exact
 from divulge.errors import DivulgeError
+from divulge.networks.model import ENTRY, FAINT, loses
+from divulge.networks.ranking import logs
 
 ENTRIES = 1 << 24
 """Entries of the largest table: 128 MiB of doubles."""
 
 EXACT_WORK = 1 << 18
 """Products of fractions: about a second of them. Beyond, an exact network is computed in doubles."""
+
+
+Combine: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""A product of two tables: of their numbers, or a sum of their logarithms."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,10 @@ def _fill(near: Mapping[Hashable, set[Hashable]], v: Hashable) -> int:
     return sum(len(near[v] - near[w]) - 1 for w in near[v])
 
 
-def summed(
-    factors: Sequence[Factor], sizes: Mapping[Hashable, int], keep: Sequence[Hashable], *, peak: bool = False
-) -> np.ndarray:
+def summed(factors: Sequence[Factor], sizes: Mapping[Hashable, int], keep: Sequence[Hashable]) -> np.ndarray:
     """Return the product of factors summed over all variables but those to keep, which are its axes in this order.
 
-    With `peak` the largest product takes the place of the sum.
+    Fractions where all factors are and the work is little; else doubles, or balls where doubles would underflow.
     """
     order = order_of([f.variables for f in factors], sizes, keep)
     if order.largest > ENTRIES:
@@ -82,18 +87,44 @@ def summed(
             f"most {ENTRIES:,} are allowed. Hint: ask about fewer variables or outputs at once, or leave out variables "
             "that are far from what goes out."
         )
-    if order.work > EXACT_WORK:
-        factors = [Factor(f.variables, f.table.astype(float)) for f in factors]
+    if order.work <= EXACT_WORK and all(f.table.dtype == object for f in factors):
+        return _eliminated(factors, order, keep, np.multiply, np.sum)
+    try:
+        if not any(loses(f.table, ENTRY) for f in factors):
+            doubles = [Factor(f.variables, exact.as_floats(f.table)) for f in factors]
+            return _eliminated(doubles, order, keep, _multiplied, np.sum)
+    except _Faint:
+        pass
+    logarithms = [Factor(f.variables, logs([f.table.ravel().tolist()]).reshape(f.table.shape)) for f in factors]
+    found = _eliminated(logarithms, order, keep, np.add, np.logaddexp.reduce)
+    return np.array([ball.exp() for ball in exact.balls(found).ravel()], dtype=object).reshape(found.shape)
+
+
+class _Faint(ArithmeticError):
+    """A product of doubles is so small that what is next may be 0."""
+
+
+def _multiplied(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    out = first * second
+    if loses(out, FAINT):
+        raise _Faint
+    return out
+
+
+def _eliminated(
+    factors: Sequence[Factor], order: Order, keep: Sequence[Hashable], times: Combine, plus: Callable[..., Any]
+) -> np.ndarray:
+    """Return the product of factors, summed over the variables of an order, with the axes to keep."""
     pool = list(factors)
     for v in order.variables:
         inside = [f for f in pool if v in f.variables]
         pool = [f for f in pool if v not in f.variables]
         scope = tuple(dict.fromkeys(w for f in inside for w in f.variables if w != v))
-        pool.append(_product(inside, (*scope, v), last=np.max if peak else np.sum))
-    return _product(pool, tuple(keep)).table
+        pool.append(_product(inside, (*scope, v), times, plus))
+    return _product(pool, tuple(keep), times).table
 
 
-def _product(factors: Sequence[Factor], scope: tuple[Hashable, ...], last: Any = None) -> Factor:
+def _product(factors: Sequence[Factor], scope: tuple[Hashable, ...], times: Combine, last: Any = None) -> Factor:
     """Return the product of factors over the variables of `scope`, the last of them reduced by `last`."""
     place = {v: i for i, v in enumerate(scope)}
     out: Any = None
@@ -104,7 +135,7 @@ def _product(factors: Sequence[Factor], scope: tuple[Hashable, ...], last: Any =
         for axis, size in zip(axes, table.shape, strict=True):
             shape[place[f.variables[axis]]] = size
         spread = table.reshape(shape)
-        out = spread if out is None else out * spread
+        out = spread if out is None else times(out, spread)
     if last is None:
         return Factor(scope, out)
     return Factor(scope[:-1], np.asarray(last(out, axis=-1), dtype=out.dtype))

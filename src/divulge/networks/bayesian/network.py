@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from divulge import clock, exact
+from divulge import clock
 from divulge.errors import DivulgeError, did_you_mean, number_of
 from divulge.late import late
 from divulge.model.accepted import ChannelLike, PriorLike
@@ -23,7 +23,7 @@ from divulge.model.prior import Prior
 from divulge.model.shown import Shown
 from divulge.networks.bayesian.elimination import Factor, summed
 from divulge.networks.listing import allow_pairs, allow_values
-from divulge.networks.posteriors import log_of, ratio
+from divulge.networks.posteriors import log_of, middle, pinned
 from divulge.networks.secrets import Secret, is_key
 from divulge.networks.worst import Side, Worst
 from divulge.units import Unit
@@ -202,7 +202,7 @@ class Network(Shown):
         """
         question = self.question(secret)
         weights = self.weights(question, self._given(outputs or {}), [])
-        return Prior([w / sum(weights.values()) for w in weights.values()], list(weights))
+        return Prior([middle(w / sum(weights.values())) for w in weights.values()], list(weights))
 
     def prior(self, secret: Hashable) -> Prior:
         """Return the distribution of a secret before anything is seen.
@@ -223,7 +223,7 @@ class Network(Shown):
         >>> couple.release("Bob").lift("Ann", {"Bob": 1})
         Fraction(5, 1)
         """
-        return max(self._lifts(secret, outputs))
+        return middle(max(self._lifts(secret, outputs)))
 
     def pml(self, secret: Hashable, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal leakage of the outputs about a secret, log of `lift`, in nats.
@@ -233,7 +233,7 @@ class Network(Shown):
         >>> round(Network({"x": ["1/2", "1/2"]}).release("x").pml("x", {"x": 0}), 6)
         0.693147
         """
-        return log_of(self.lift(secret, outputs), unit)
+        return log_of(max(self._lifts(secret, outputs)), unit)
 
     def pmc(self, secret: Hashable, outputs: Mapping[str, Hashable], unit: Unit = "nats") -> float:
         """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
@@ -243,7 +243,7 @@ class Network(Shown):
         >>> Network({"x": ["1/2", "1/2"]}).release("x").pmc("x", {"x": 0})
         inf
         """
-        return log_of(ratio(1, min(self._lifts(secret, outputs))), unit)
+        return 0.0 - log_of(min(self._lifts(secret, outputs)), unit)
 
     def _lifts(self, secret: Hashable, outputs: Mapping[str, Hashable]) -> list[Any]:
         question = self.question(secret)
@@ -289,7 +289,7 @@ class Network(Shown):
         sizes = [o.channel.shape[1] for o in self.outputs.values()]
         allow_pairs(prod(sizes) * question.size)
         weights = self.weights(question, {}, list(self.outputs))
-        matrix = np.array([np.asarray(w).ravel() for w in weights.values()])
+        matrix = np.array([[pinned(v) for v in np.asarray(w).ravel().tolist()] for w in weights.values()], dtype=object)
         labels = [o.channel.outcomes for o in self.outputs.values()]
         outcomes = [tuple(labels[i][k] for i, k in enumerate(place)) for place in np.ndindex(*sizes)]
         return Joint.from_matrix(matrix, list(weights), outcomes)
@@ -369,8 +369,6 @@ class Network(Shown):
             axes.append(("output", name))
             sizes[axes[-1]] = output.channel.shape[1]
             factors.append(Factor((output.variable, axes[-1]), np.asarray(output.channel.matrix)))
-        if not all(f.table.dtype == object for f in factors):
-            factors = [Factor(f.variables, exact.as_floats(f.table)) for f in factors]
         table = summed(factors, sizes, [*question.variables, *axes])
         flat = table.reshape(len(question.values), *table.shape[len(question.variables) :])
         out: dict[Hashable, Any] = {}

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from divulge import clock
+from divulge import clock, exact
 from divulge.errors import DivulgeError
 from divulge.networks.bayesian.elimination import Entangled
 from divulge.networks.bayesian.network import Network, Question
 from divulge.networks.listing import LISTED
-from divulge.networks.posteriors import ratio
-from divulge.networks.worst import Side, Worst
+from divulge.networks.posteriors import middle, ratio
+from divulge.networks.ranking import Side, logs, near_worst
+from divulge.networks.worst import FAR, Worst
 
 QUESTIONS = 1000
 """Sums over the network before a bracket is returned: some seconds for tables of a few thousand entries."""
@@ -66,18 +67,14 @@ class _Search:
         names = list(self.network.outputs)
         weights = self.network.weights(self.question, {}, names)
         table = np.array([np.asarray(weights[value]).ravel() for value in self.values])
-        floats = table.astype(float)
-        totals = floats.sum(axis=0)
-        sizes = np.full(len(totals), -1.0)
-        occurring = np.flatnonzero(totals > 0)
-        sizes[occurring] = [float(self._size(column)[0]) for column in floats[:, occurring].T]
-        top = sizes.max()
-        near = np.flatnonzero(sizes >= (top if top == math.inf else top * (1 - _ROUNDING))).tolist()
+        asked = range(len(self.values)) if self.side == "ldp" else self.asked
+        near = near_worst(logs(table.T.tolist()), logs([self.prior.tolist()])[0], self.side, asked)
         best = max(((*self._size(table[:, k]), -k) for k in near), key=lambda one: (one[0], one[2]))
         shape = [self.network.outputs[name].channel.shape[1] for name in names]
         place: Any = np.unravel_index(-best[2], shape) if shape else ()
         outputs = {name: self.network.outputs[name].channel.outcomes[k] for name, k in zip(names, place, strict=True)}
-        return self._answer(best[0], best[0], outputs, best[1])
+        size = middle(best[0])
+        return self._answer(size, size, outputs, best[1])
 
     def _size(self, weights: np.ndarray) -> tuple[Any, int]:
         """Return the ratio of P(u, y) over u against the prior, and the position of the value."""
@@ -95,7 +92,7 @@ class _Search:
     def branched(self, until: float) -> Worst:
         """Return a bracket: outputs are fixed one by one, the most promising first, until nothing can be worse."""
         best: Any = None
-        waiting: list[tuple[float, int, tuple[int, ...]]] = [(-self._bound(self.prior.astype(float), ()), 0, ())]
+        waiting: list[tuple[float, int, tuple[int, ...]]] = [(-self._bound(self.prior, ()), 0, ())]
         ceiling, asked = math.inf, 0
         while waiting:
             bound, _, fixed = heapq.heappop(waiting)
@@ -109,13 +106,13 @@ class _Search:
             given = dict(zip(self.order, fixed, strict=False))
             asked += 1
             weights = self.network.weights(self.question, given, [name])
-            table = np.array([np.asarray(weights[value], dtype=float).ravel() for value in self.values])
+            table = np.array([np.asarray(weights[value]).ravel() for value in self.values])
             for y in np.flatnonzero(table.sum(axis=0) > 0).tolist():
                 here = (*fixed, y)
                 if len(here) == len(self.order):
                     size, at = self._size(table[:, y])
-                    if best is None or size > best[0]:
-                        best = float(size), at, here
+                    if best is None or exact.as_float(size) > best[0]:
+                        best = exact.as_float(size), at, here
                 else:
                     heapq.heappush(waiting, (-self._bound(table[:, y], here), -len(here), here))
         else:
@@ -131,7 +128,9 @@ class _Search:
     def _bound(self, weights: np.ndarray, fixed: tuple[int, ...]) -> float:
         """Return what no outputs that begin so exceed: each channel moves the odds of a value by at most its ratio."""
         more = prod(self.strength[name] for name in self.order[len(fixed) :])
-        share, prior = weights / weights.sum(), self.prior.astype(float) / float(self.prior.sum())
+        share, prior = _shares(weights), _shares(self.prior)
+        if (share == 0).sum() > (weights == 0).sum():
+            return math.inf  # a share that doubles do not hold
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = share / (1 - share)
             if self.side == "ldp":
@@ -149,15 +148,18 @@ class _Search:
         while True:
             given, name = dict(zip(self.order, fixed, strict=False)), self.order[len(fixed)]
             weights = self.network.weights(self.question, given, [name])
-            table = np.array([np.asarray(weights[value], dtype=float).ravel() for value in self.values])
+            table = np.array([np.asarray(weights[value]).ravel() for value in self.values])
             seen = np.flatnonzero(table.sum(axis=0) > 0).tolist()
             last = len(fixed) + 1 == len(self.order)
-            sizes = [float(self._size(table[:, y])[0]) if last else self._bound(table[:, y], (*fixed, y)) for y in seen]
+            if last:
+                sizes = [exact.as_float(self._size(table[:, y])[0]) for y in seen]
+            else:
+                sizes = [self._bound(table[:, y], (*fixed, y)) for y in seen]
             y = seen[int(np.argmax(sizes))]
             fixed = (*fixed, y)
             if last:
                 size, at = self._size(table[:, y])
-                return float(size), at, fixed
+                return exact.as_float(size), at, fixed
 
     def _answer(self, low: Any, high: Any, outputs: dict[str, Hashable], at: int, *, exact: bool = True) -> Worst:
         if (exact and not isinstance(low, float)) or (low == math.inf and exact):
@@ -171,9 +173,15 @@ class _Search:
         return Worst(self.question.name, self.side, low, high * (1 + _ROUNDING), outputs, self.values[at], False)
 
 
+def _shares(weights: np.ndarray) -> np.ndarray:
+    """Return numbers of at least 0, of any size, as doubles that sum to 1."""
+    sizes = logs([weights.tolist()])[0]
+    return np.exp(sizes - np.logaddexp.reduce(sizes))
+
+
 def _spread(matrix: np.ndarray) -> float:
     """Return max over outcomes of the greatest ratio of two entries of its column."""
-    table = np.asarray(matrix, dtype=float)
-    table = table[:, (table > 0).any(axis=0)]
-    with np.errstate(divide="ignore"):
-        return float((table.max(axis=0) / table.min(axis=0)).max())
+    table = logs(matrix.T.tolist())
+    table = table[(table > -np.inf).any(axis=1)]
+    more = float((table.max(axis=1) - table.min(axis=1)).max())
+    return math.exp(more) * (1 + _ROUNDING) if more < FAR else math.inf
