@@ -100,6 +100,9 @@ SENTENCES: dict[str, str] = {
     "note_together":
         "The ledger has {releases} releases about the records of this source, this one included. What they tell "
         "about one record adds up to {total} (nats).",
+    "note_known_alone":
+        "Of what releases add up to, pml and pmc are about an answer whose frequencies one of them takes to be known, "
+        "for somebody who holds these for true. They bound nothing else of a record.",
     "note_together_void":
         "The ledger has {releases} releases about the records of this source, this one included. No bound at "
         "every outcome holds for what they tell together.",
