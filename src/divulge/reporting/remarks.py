@@ -30,8 +30,8 @@ def remark(voice: Voice, text: str) -> str:
 
     A sentence that is not there stays as it is.
 
-    >>> remark(Voice("de"), "94 of 100 rows stand in 'survey.csv' of 2026-03-01: counted as the same people")
-    '94 von 100 Zeilen stehen in „survey.csv“ vom 01.03.2026: Sie gelten als dieselben Menschen'
+    >>> remark(Voice("de"), "about 94 of 100 rows stand in 'survey.csv' of 2026-03-01: counted as the same people")
+    'etwa 94 von 100 Zeilen stehen in „survey.csv“ vom 01.03.2026: Sie gelten als dieselben Menschen'
     >>> remark(Voice("de"), "Something else.")
     'Something else.'
     """
