@@ -129,7 +129,7 @@ def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pyte
     again = (Note("note_together", {"releases": 2, "total": "ldp 2", "loss": 2.0}),)
     assert dv.statement(replace(published(people, dv.Count(), {"guarantee": "dp=1"}), notes=again), "de").parts
     before = (Note("note_together", {"releases": 2, "total": "ldp 2"}), Note("note_together_void", {"releases": 3}),
-              Note("note_known_alone"),
+              Note("note_known_alone"), Note("note_single", {"columns": ["year"]}),
               Note("note_untouched", {"columns": ["age"]}), Note("note_groups"),
               Note("note_clamped", {"columns": ["age"]}), Note("note_taken", {"columns": ["sex"]}),
               Note("note_bought", {"columns": ["city"], "epsilon": 0.5, "delta": 1e-6}),
@@ -315,3 +315,16 @@ def test_levels_of_notes_are_written_as_the_language_writes_them() -> None:
         assert levels in text, levels
     assert "patient 1.5" in text  # a name is no number
     assert remark(Voice("de"), notes[0].text).endswith("ldp 2,5, pml 1,17679, adp 1,5 bei delta 0,000001 (nats).")
+
+
+@pytest.mark.parametrize(("answers", "told"), [(["yes"] * 9, True), (["yes"] * 8 + ["no"], False)])
+def test_a_list_of_one_value_is_told_to_tell_it_of_everybody(answers: list[str], told: bool) -> None:
+    """No noise hides it: a release of such a column is refused, and a count by a year of which there is one is not."""
+    people = pa.table({"ill": answers, "year": ["2026"] * len(answers)})
+    found = dv.publish(people, dv.Count("ill", "year"), guarantee="dp=1", values_from_data=True)
+    columns = [note.values["columns"] for note in found.notes if note.name == "note_single"]
+    assert columns == [["ill", "year"] if told else ["year"]]
+    assert "it tells this of everybody" in said(found)
+    alone = dv.publish(people, dv.Count("ill"), guarantee="dp=1", values_from_data=True)
+    assert any(note.name == "note_single" for note in alone.notes) == told
+    assert ("Sie verrät das von allen" in said(alone, "de")) == told

@@ -21,6 +21,9 @@ SENTENCES: dict[str, str] = {
     "note_from_data":
         "The values that group are those that occur in the table: which values occur is NOT protected by any "
         "guarantee here.",
+    "note_single":
+        "Every row of the table has one and the same value of {columns}. The list of values that group is published "
+        "and not protected: it tells this of everybody, whatever is drawn.",
     "note_threshold":
         "The values were not listed beforehand: those with a noisy count of {least} or more are published. That a "
         "combination is missing does not mean that nobody has it.",
