@@ -177,6 +177,24 @@ def test_lists_that_are_none_are_refused(typed: str, refusing: Visit) -> None:
     assert refusing.post("secret", form).status_code == 400
 
 
+def test_cells_with_line_breaks_are_read_where_the_page_is_told_so(tmp_path: Path) -> None:
+    rows = "".join(f'{"abc"[i % 3]},"flat {i}\nfloor {i % 4}"\n' for i in range(60))
+    (tmp_path / "t.csv").write_text("faith,address\n" + rows)
+    with running() as client, (tmp_path / "t.csv").open("rb") as stream:
+        visit = Visit(client)
+        visit.post("upload", {}, files={"file": ("t.csv", stream)})
+        assert "a quote that is not closed" in visit.part("columns")
+        assert 'name="line_breaks" value="1">' in visit.part("looked/found")
+        visit.post("reading", {"header": "1", "footer": "0", "line_breaks": "1"})
+        assert "60 rows, 2 columns" in visit.part("columns")
+        assert 'name="line_breaks" value="1" checked>' in visit.part("looked/found")
+        visit.post("secret", {"secret": "faith", "whose": "row"})
+        visit.post("aim", {"attacker": "everything", "before": "1", "after": "20"})
+        visit.post("how", {"way": "statistics", "prior": "uniform"})
+        papers = visit.papers(tmp_path, format="csv")
+        assert dv.Receipt.read(papers["receipt.json"]).rows == 60
+
+
 def test_another_sheet_is_looked_at_anew(tmp_path: Path) -> None:
     import xlsxwriter
 

@@ -93,6 +93,12 @@ def audited(table: Path, secret: str = "ill", released: str = "town", claim: str
     work.audit(quiet, str(table), secret, released, claim)
 
 
+def columns(table: Path, text: str) -> None:
+    path = table.with_name("columns.csv")
+    path.write_text(text)
+    dv.assess(path, secret="ill")
+
+
 def receipt(table: Path, change: Callable[[bytes], bytes]) -> None:
     path = table.with_name("changed.receipt.json")
     path.write_bytes(change(table.with_name("o.receipt.json").read_bytes()))
@@ -193,6 +199,9 @@ REFUSED: list[tuple[Any, dict[str, Any]]] = [
         "pml=0", "dp=1:2",
             "ldp=1,pml=1", "rdp=1:1", "alip=1:-1", "ldp=", "=1", "adp=1", "rdp=0:1", "lift=0.5", "tv=2", "mean-pml=1",
         )),
+    )),
+    *((columns, {"text": text}) for text in (
+        "Survey,,\nill,town,age\na,N,1\n", "ill,town,town\na,N,1\n",
     )),
     *((receipt, {"change": change}) for change in (
         lambda text: text[:-100], lambda text: text.replace(b'"ldp"', b'"xdp"', 1),

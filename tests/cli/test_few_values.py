@@ -80,3 +80,31 @@ def test_what_is_said_of_a_table_with_few_values_is_true(
             assert any(word in done.stderr for word in words), (name, done.stderr)
             assert number in done.stderr, (name, done.stderr)
             assert ("empty" in done.stderr or "no rows" in done.stderr) == (what == "no rows"), (name, done.stderr)
+
+
+def test_one_of_something_and_a_missing_value_are_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    town = ["Jena", None] * 20
+    pq.write_table(
+        pa.table({"town": town, "ill": [*["yes", "no"] * 19, "yes", "yes"], "same": ["x"] * 40}), "t.parquet"
+    )
+
+    def said(line: str) -> str:
+        done = CliRunner().invoke(app, line.split())
+        return " ".join((done.stdout + done.stderr).split())
+
+    text = said("assess t.parquet --known town,same --secret ill --columns")
+    assert "in the group town missing, same x" in text
+    assert "somebody who knows 'town' and 'same' of one person" in text
+    assert "same 1 1 0 0 0 0 " in text  # a column of one value adds nothing, and no rounding of sums
+    assert "1 of 4 pairs of values never occurs" in said(
+        "measure --data t.parquet --secret ill --released town --null-as m"
+    )
+    both = [said(f"generalize t.parquet --known town --secret ill --guarantee {asked} --per-row --no-ledger")
+            for asked in ("k=5", "k=21", "k=21 --guarantee distinct-l=2")]  # fmt: skip
+    assert "no node fails" in both[0]
+    assert "1 node fails, and so does all below" in both[1]
+    assert all(" 1 nodes" not in text and "None" not in text for text in both)
+    assert "somebody who knows 'town' of one person" in both[0]

@@ -86,8 +86,52 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"line 2 has the names of columns; 1 line above it and 1 at the end are left"):
         dv.open_table(tmp_path / "t.csv", header=2, footer=1)
     (tmp_path / "u.csv").write_text("who,faith,town\n1,a,x\nTotal,,1\n")
-    with pytest.warns(UserWarning, match=r"its last row looks like a total or a note; --footer 1 \(footer=1\)"):
+    with pytest.warns(UserWarning, match=r"its last row looks like a total or a note, or is empty; --footer 1"):
         dv.open_table(tmp_path / "u.csv")
+
+
+@pytest.mark.parametrize(("below", "rows"), [
+    ([["Total", "", "3"]], 1), ([["Summe", "9", "9"]], 1), ([["* Gesamt:", "9", "9"]], 1), ([["", "", ""]] * 3, 3),
+    ([["Total", "", "3"], ["", "", ""], ["Source: us", "", ""]], 3), ([["Total recall", "a", "x"]], 0), ([], 0),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("above", [[], [["Survey", "", ""], ["", "", ""]]], ids=["first", "below-a-title"])
+def test_what_stands_below_is_told_wherever_the_names_are(
+    below: list[list[str]], rows: int, above: list[list[str]], tmp_path: Path
+) -> None:
+    """Spreadsheet programs fill every row up to the width of the table, also those of which none is left."""
+    options: dict[str, Any] = {"header": len(above) + 1} if above else {}
+    every = [*above, NAMES, *ROWS, *below]
+    (tmp_path / "t.csv").write_text("\n".join(map(",".join, every)) + "\n")
+    files = [tmp_path / "t.csv"]
+    if all(map(any, below)):  # a sheet has no other rows
+        files.append(workbook(tmp_path / "t.xlsx", every))
+    for out in range(rows + 1):
+        for path in files:
+            told: list[str] = []
+            with using(tell=told.append):
+                dv.open_table(path, footer=out, **options, **({"sheet": "Data"} if path.suffix == ".xlsx" else {}))
+            said = [remark for remark in told if "looks like" in remark or "look like" in remark]
+            assert len(said) == (out < rows), told
+            assert not said or f"--footer {rows} (footer={rows})" in said[0]
+
+
+@pytest.mark.parametrize("title", ["Survey,,", "Survey,2026,", ",,", "Survey,,\n,,"])
+def test_a_title_that_is_filled_up_is_refused_with_the_row_of_names(title: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(title + "\n" + "\n".join(map(",".join, [NAMES, *ROWS])) + "\n")
+    row = title.count("\n") + 2
+    with pytest.raises(dv.InputFileError, match=rf"column \d has none.*--header {row} \(header={row}\)") as refused:
+        read(path)
+    assert "Survey" not in str(refused.value)
+    assert read(path, header=row) == table_of(ROWS)
+    first = read(path, header=1, number_names=True)  # who says so gets the first line
+    assert {len(column) for column in first.values()} == {len(ROWS) + row - 1}
+
+
+def test_one_column_without_a_name_is_no_title(tmp_path: Path) -> None:
+    """Other programs give the numbers of rows no name."""
+    (tmp_path / "t.csv").write_text(",faith,town\n" + "\n".join(map(",".join, ROWS)) + "\n")
+    assert read(tmp_path / "t.csv")["faith"] == ["a", "b", "a"]
 
 
 @pytest.mark.parametrize(("text", "hint"), [
@@ -116,6 +160,22 @@ def test_names_that_stand_twice_get_numbers(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("day,day,day (2),day\n1,2,3,4\n")
     assert read(tmp_path / "t.csv", number_names=True) == {"day": ["1"], "day (3)": ["2"], "day (2)": ["3"],
                                                            "day (4)": ["4"]}  # fmt: skip
+
+
+def test_columns_of_one_name_are_refused_with_what_helps_wherever_all_are_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("ill,day,day\n" + "a,x,y\nb,x,z\n" * 100)
+    hint = r"has two columns 'day'\..*--number-names \(number_names=True\)"
+    for look in (
+        lambda **more: dv.assess(dv.open_table(path, **more), secret="ill"),
+        lambda **more: dv.preview(path, column="ill", guarantee="ldp=1", per_row=True, **more),
+        lambda **more: dv.release(path, column="ill", guarantee="ldp=1", per_row=True, **more),
+    ):  # fmt: skip
+        with pytest.raises(dv.InputFileError, match=hint):
+            look()
+        assert look(number_names=True)
+    assert dv.preview(path, column="ill", guarantee="ldp=1", per_row=True, only_column=True)
+    assert dv.preview(path, column="ill", guarantee="ldp=1", per_row=True, keep=[])
 
 
 # --- spellings and groups

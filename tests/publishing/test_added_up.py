@@ -82,6 +82,33 @@ def test_yesterdays_column_is_added(tmp_path: Path) -> None:
     assert recorded == [("age",), ("race",), ("race",)]
 
 
+@pytest.mark.parametrize(("truth", "coin", "least"), [
+    ({"per_row": True}, {"person": "who", "one_answer": True}, Fraction(1, 5)),
+    ({"person": "who", "rows_per_person": 2}, {"person": "who", "one_answer": True}, Fraction(1, 5)),
+    ({"per_row": True, "prior": "lower=0.01"}, {"per_row": True}, Fraction(1, 100)),
+    ({"per_row": True}, {"per_row": True}, Fraction(1, 5)),
+], ids=["rows-of-people", "several-rows", "a-set-of-priors", "one-prior-each"])  # fmt: skip
+def test_what_is_known_of_one_secret_bounds_no_other(
+    truth: dict[str, Any], coin: dict[str, Any], least: Fraction, tmp_path: Path
+) -> None:
+    """A faith is published as it is: whoever held it for the rarest is sure, whatever a coin about smoking says."""
+    rows = range(400)
+    table = pa.table({"who": [i // 2 for i in rows], "faith": ["abcde"[i // 2 % 5] for i in rows],
+                      "smokes": ["yes" if i // 2 % 3 else "no" for i in rows]})  # fmt: skip
+    how: dict[str, Any] = {"ledger": tmp_path / "l.sqlite", "source_name": "s"}
+    dv.release(table, column="faith", mechanism="identity", **truth, **how)
+    dv.release(table, column="smokes", guarantee="ldp=1", **coin, **how)
+    about = {"person": "who", "rows_per_person": 2} if "person" in coin else {"per_row": True}
+    values = {"smokes": ["yes", "no"]}
+    told = dv.publish(table, dv.Count("smokes"), guarantee="dp=1", values=values, **about, **how).told
+    for columns in ([], ["faith"], ["faith", "smokes"]):
+        spent = dv.Ledger(tmp_path / "l.sqlite").spent("s", columns)
+        assert spent["ldp"] == math.inf
+        assert spent.get("pml", math.inf) >= -math.log(least)
+    stated = [line for line in told if "adds up to" in line]
+    assert not stated or f"pml {-math.log(least):.4f}"[:8] in stated[0]
+
+
 def test_concentrated_noise_beside_an_approximate_promise_is_both_at_a_delta(tmp_path: Path) -> None:
     """Gauss of rho and the worst mechanism of (epsilon, delta): what both miss at the total is at most its delta.
 

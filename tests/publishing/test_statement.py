@@ -16,6 +16,7 @@ from scipy.stats import norm
 import divulge as dv
 from divulge.publishing.notes import SENTENCES as NOTES
 from divulge.publishing.notes import Note
+from divulge.reporting.remarks import remark
 from divulge.reporting.statements.english.statistics import STATISTICS
 from divulge.reporting.statements.voice import Voice
 
@@ -128,6 +129,7 @@ def test_every_sentence_is_said_in_every_language(people: Any, monkeypatch: pyte
     again = (Note("note_together", {"releases": 2, "total": "ldp 2", "loss": 2.0}),)
     assert dv.statement(replace(published(people, dv.Count(), {"guarantee": "dp=1"}), notes=again), "de").parts
     before = (Note("note_together", {"releases": 2, "total": "ldp 2"}), Note("note_together_void", {"releases": 3}),
+              Note("note_known_alone"), Note("note_single", {"columns": ["year"]}),
               Note("note_untouched", {"columns": ["age"]}), Note("note_groups"),
               Note("note_clamped", {"columns": ["age"]}), Note("note_taken", {"columns": ["sex"]}),
               Note("note_bought", {"columns": ["city"], "epsilon": 0.5, "delta": 1e-6}),
@@ -294,3 +296,35 @@ def test_a_promise_that_leaves_everything_possible_says_so() -> None:
     table = pa.table({"ill": ["yes", "no"] * 50})
     made = dv.publish(table, dv.Count("ill"), guarantee="zcdp=50", values={"ill": ["yes", "no"]})
     assert "No useful factor bounds what every possible table tells" in " ".join(str(dv.statement(made)).split())
+
+
+def test_levels_of_notes_are_written_as_the_language_writes_them() -> None:
+    """1.17679 is 117,679 to whoever reads 34.142 as 34,142 on the same page."""
+    notes = (
+        Note("note_together", {"releases": 2, "total": "ldp 2.5, pml 1.17679, adp 1.5 at delta 1e-06", "loss": 2.5}),
+        Note("note_interval", {"reach": "1,234.5", "total": "dp 0.25"}),
+        Note("note_accounts", {"columns": ["patient 1.5"], "goal": "dp 2.5"}),
+    )
+    text = said(replace(published(table(), dv.Count(), {"guarantee": "dp=1"}), notes=notes), "de")
+    for levels in (
+        "ldp 2,5, pml 1,17679, adp 1,5 bei delta 0,000001",
+        "weiter daneben als 1.234,5",
+        "dp 0,25",
+        "dp 2,5 ein",
+    ):
+        assert levels in text, levels
+    assert "patient 1.5" in text  # a name is no number
+    assert remark(Voice("de"), notes[0].text).endswith("ldp 2,5, pml 1,17679, adp 1,5 bei delta 0,000001 (nats).")
+
+
+@pytest.mark.parametrize(("answers", "told"), [(["yes"] * 9, True), (["yes"] * 8 + ["no"], False)])
+def test_a_list_of_one_value_is_told_to_tell_it_of_everybody(answers: list[str], told: bool) -> None:
+    """No noise hides it: a release of such a column is refused, and a count by a year of which there is one is not."""
+    people = pa.table({"ill": answers, "year": ["2026"] * len(answers)})
+    found = dv.publish(people, dv.Count("ill", "year"), guarantee="dp=1", values_from_data=True)
+    columns = [note.values["columns"] for note in found.notes if note.name == "note_single"]
+    assert columns == [["ill", "year"] if told else ["year"]]
+    assert "it tells this of everybody" in said(found)
+    alone = dv.publish(people, dv.Count("ill"), guarantee="dp=1", values_from_data=True)
+    assert any(note.name == "note_single" for note in alone.notes) == told
+    assert ("Sie verrät das von allen" in said(alone, "de")) == told

@@ -282,10 +282,24 @@ def test_a_ledger_that_is_lost_at_the_end_says_that_the_release_is_out(tmp_path:
     assert [entry.state for entry in ledger.entries()] == ["open"]
 
 
+def test_who_comes_second_to_a_name_is_told_what_is_spent(tmp_path: Path) -> None:
+    """Files of that name appear while rows are drawn: nothing is replaced, and the entry of the ledger stays."""
+    ledger = dv.Ledger(tmp_path / "ledger.sqlite")
+
+    def another(*_: object) -> None:
+        (tmp_path / "out.codebook.json").write_text("another's")
+
+    with pytest.raises(dv.DivulgeError, match=r"there is one already.* stays open, which counts as spent\.$"):
+        _spend(ledger, sink=tmp_path / "out.parquet", progress=another)
+    assert (tmp_path / "out.codebook.json").read_text() == "another's"
+    assert not (tmp_path / "out.parquet").exists()
+    assert [entry.state for entry in ledger.entries()] == ["open"]
+
+
 def test_a_lost_ledger_does_not_hide_what_went_wrong(tmp_path: Path) -> None:
     ledger = dv.Ledger(tmp_path / "ledger.sqlite")
     _failing(ledger, {1})
-    with pytest.raises(dv.DivulgeError, match="only secrets of the mechanism"):
+    with pytest.raises(dv.DivulgeError, match=r"only secrets of the mechanism.* stays open, which counts as spent\."):
         dv.release(
             pa.table({"answer": ["maybe"]}), column="answer", mechanism=COIN, ledger=ledger, source_name="survey"
         )

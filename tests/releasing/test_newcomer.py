@@ -23,6 +23,8 @@ from divulge.designing.effort import Effort
 from divulge.model.integer import IntegerChannel
 from divulge.releasing.estimating import intervals
 from divulge.releasing.planning import assumed, choosing, naming
+from divulge.reporting.remarks import remark
+from divulge.reporting.statements.voice import Voice
 
 COUNTS = {"Catholic": 700, "None": 300, "Muslim": 100, "Other": 52, "Buddhist": 30, "Jewish": 18}
 PUBLIC = ("codebook.json", "codebook.md", "receipt.json")
@@ -337,6 +339,27 @@ def test_a_value_of_one_row_is_told_to_the_keeper_alone(tmp_path: Path) -> None:
     assert "one row only" not in str(receipt.warnings)
     for path in set(tmp_path.glob("out*")) - {tmp_path / "out.keeper.json"}:
         assert "one row only" not in path.read_text(), path
+
+
+@pytest.mark.parametrize(("answers", "null_as", "told"), [
+    (["1", "2", "n/a", "-99"], None, "2 values of 'ill' are written as missing answers often are"),
+    (["1", "2", "N/A"], None, "1 value of 'ill' is written as missing answers often are"),
+    ([1, 2, -9], None, "1 value of 'ill' is written"), ([-3, 2, -9], None, None), (["none", "keine", "-"], None, None),
+    (["1", "2", None], "NA", None), (["1", "2", "NA", None], "no answer", "1 value of 'ill' is written"),
+], ids=str)  # fmt: skip
+def test_codes_of_missing_answers_are_told_to_count_as_answers(
+    answers: list[Any], null_as: str | None, told: str | None
+) -> None:
+    """An empty cell is missing, and a reader of "missing: 0" takes -99 for that: the keeper is told, without a cell."""
+    people = pa.table({"ill": answers * 30})
+    notes = dv.preview(people, column="ill", guarantee="ldp=1", null_as=null_as, per_row=True).notes
+    said = [note for note in notes if "missing answers" in note]
+    assert len(said) == (told is not None)
+    assert told is None or said[0].startswith(told)
+    receipt = dv.release(people, column="ill", guarantee="ldp=1", null_as=null_as, per_row=True)
+    assert not any("missing answers" in warning for warning in receipt.warnings)
+    if told is not None:
+        assert "fehlende Antworten" in remark(Voice("de"), said[0])
 
 
 def test_a_preview_says_what_its_marks_stand_for(survey: Path) -> None:

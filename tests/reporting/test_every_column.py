@@ -173,11 +173,19 @@ def test_all_rows_of_a_person() -> None:
         for said, true in zip((ldp, pmc, pml), same, strict=True):
             assert true <= said <= math.log(column.ratio) + 1e-4
 
+    def each(most: float, some: float) -> None:
+        """Of who has two rows, each with an answer of its own that is said as it is."""
+        shown = 1 - min(1 - law[i, j] for i, j in enumerate(map(column.outcomes.index, ANSWERS))) ** 2
+        assert most == 2
+        assert shown <= some / 1000 < shown + 0.001
+
     twice = np.array([[a * b for a in row for b in row] for row in column.law])
     lifts = twice / twice.mean(axis=0)
     same = (math.log(column.ratio), -math.log(lifts.min()), math.log(lifts.max()))
     more: dict[str, Check] = {
         "Nobody has more than # in the table, which share": lambda most: None,
+        "In each of a person’s rows, up to #, chance draws anew: of 1,000 people with so many, up to # appear with "
+        "what is theirs in one row or more.": each,
         "up to # without a gap, all of them together change the odds between two answers in one row by at most # "
         "times, and make no answer in it more than # times as likely.": followed,
         "rounded up: ldp #, pmc #, pml #.": bounded,

@@ -309,7 +309,8 @@ def columns_exist(present: Iterable[str], wanted: Iterable[str]) -> None:
                 meant = " Several are named one by one, --column A --column B, in Python as a list."
             if absent and (longer := next((name for name in names if column in _between_commas(name)), None)):
                 meant = f' A name with a comma is typed in double quotation marks, "{longer}", within single ones.'
-            raise DivulgeError(f"has {found} {column!r}.{meant} Hint: its columns are {shown or 'none'}.")
+            numbered = "" if absent else "; --number-names (number_names=True) gives columns of one name numbers"
+            raise DivulgeError(f"has {found} {column!r}.{meant} Hint: its columns are {shown or 'none'}{numbered}.")
 
 
 def _between_commas(name: str) -> list[str]:

@@ -21,6 +21,9 @@ SENTENCES: dict[str, str] = {
     "note_from_data":
         "The values that group are those that occur in the table: which values occur is NOT protected by any "
         "guarantee here.",
+    "note_single":
+        "Every row of the table has one and the same value of {columns}. The list of values that group is published "
+        "and not protected: it tells this of everybody, whatever is drawn.",
     "note_threshold":
         "The values were not listed beforehand: those with a noisy count of {least} or more are published. That a "
         "combination is missing does not mean that nobody has it.",
@@ -100,6 +103,9 @@ SENTENCES: dict[str, str] = {
     "note_together":
         "The ledger has {releases} releases about the records of this source, this one included. What they tell "
         "about one record adds up to {total} (nats).",
+    "note_known_alone":
+        "Of what releases add up to, pml and pmc are about an answer whose frequencies one of them takes to be known, "
+        "for somebody who holds these for true. They bound nothing else of a record.",
     "note_together_void":
         "The ledger has {releases} releases about the records of this source, this one included. No bound at "
         "every outcome holds for what they tell together.",

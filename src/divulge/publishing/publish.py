@@ -259,9 +259,11 @@ def _together(entry: Any) -> list[Note]:
     guarantees = dict(before["guarantees"])
     if (delta := guarantees.pop("delta", None)) is not None:
         guarantees["adp"] = {"epsilon": guarantees["adp"], "delta": delta}
-    total = ", ".join(promise(kind, value) for kind, value in guarantees.items() if value != math.inf)
+    guarantees = {kind: value for kind, value in guarantees.items() if value != math.inf}
+    total = ", ".join(promise(kind, value) for kind, value in guarantees.items())
     releases: dict[str, Any] = {"releases": int(before["releases"])}
     if (loss := before["guarantees"].get("ldp", math.inf)) < math.inf:
         releases["loss"] = loss
     together = Note("note_together", {**releases, "total": total}) if total else Note("note_together_void", releases)
-    return [together, *gone]
+    known = [Note("note_known_alone")] if {"pml", "pmc"} & guarantees.keys() else []
+    return [together, *known, *gone]

@@ -105,7 +105,8 @@ def notes_of(
     said = of_unit(asked.unit)
     null = label_of_missing(asked.null_as)
     if asked.values_from_data and asked.by:
-        said.append(Note("note_from_data"))
+        single = [name for name, cells in groups.items() if len(cells) == 1]
+        said += [Note("note_from_data"), *([Note("note_single", {"columns": single})] if single else [])]
     elif least is not None:
         said.append(Note("note_threshold", {"least": least}))
     elif asked.by:

@@ -322,6 +322,8 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
     if answers is not None and isinstance(table, Source):
         table = answers.view(table)
     if isinstance(table, Source):
+        kept = () if choice.only_column else choice.keep
+        table.require_columns(table.schema.names if kept is None else kept)
         whose = protection(request, table, columns)
         table, counted_in = whose.source, whose.units
     else:
@@ -362,12 +364,10 @@ def _foreseen(request: Release, source: Any, by: str | None, levels: Sequence[fl
 
 def _beside(choice: Release, table: Source, whose: Protection, found: Sequence[Level]) -> Beside | None:
     """Return what the columns that go out add, at the level that was asked for."""
-    schema = table.schema
-    names = [name for name in schema.names if name not in choice.columns and is_plain(schema.field(name).type)]
-    kept = [
-        name for name in names if (name != whose.protects["person"] if choice.keep is None else name in choice.keep)
-    ]
-    known = [] if choice.only_column else kept
+    schema, kept = table.schema, () if choice.only_column else choice.keep
+    out = schema.names if kept is None else [name for name in schema.names if name in kept]
+    person = whose.protects["person"] if kept is None else None
+    known = [name for name in out if name not in (*choice.columns, person) and is_plain(schema.field(name).type)]
     return beside(table, choice.columns, known, _middle(found).ldp, choice.null_as, Counted.of(choice))
 
 

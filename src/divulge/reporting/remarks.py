@@ -11,6 +11,9 @@ from divulge.reporting.statements.voice import Voice, texts
 _BLANK = re.compile(r"\{(\w+)\}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBERS = re.compile(r"[\d.,]*\d(?:e[-+]?\d+)?")
+_LEVEL = rf"[a-z]+ {_NUMBERS.pattern}(?: at delta {_NUMBERS.pattern})?"
+_LEVELS = re.compile(rf"{_LEVEL}(?:, {_LEVEL})*")
+"""Guarantees with their levels."""
 _QUOTED = re.compile(r"'([^'\n]*)'")
 _OF_A_FILE = re.compile(r"(?!Hint: )([^\n`]{1,200}?): (.+)", re.DOTALL)
 _HELD = r"(?:(?!\. Hint: ).)+?"
@@ -27,8 +30,8 @@ def remark(voice: Voice, text: str) -> str:
 
     A sentence that is not there stays as it is.
 
-    >>> remark(Voice("de"), "94 of 100 rows stand in 'survey.csv' of 2026-03-01: counted as the same people")
-    '94 von 100 Zeilen stehen in „survey.csv“ vom 01.03.2026: Sie gelten als dieselben Menschen'
+    >>> remark(Voice("de"), "about 94 of 100 rows stand in 'survey.csv' of 2026-03-01: counted as the same people")
+    'etwa 94 von 100 Zeilen stehen in „survey.csv“ vom 01.03.2026: Sie gelten als dieselben Menschen'
     >>> remark(Voice("de"), "Something else.")
     'Something else.'
     """
@@ -73,6 +76,8 @@ def _filled(voice: Voice, found: re.Match[str], blank: re.Match[str]) -> str:
         return str(require("babel.dates", "release").format_date(date.fromisoformat(held), locale=voice.language))
     if _NUMBERS.fullmatch(held):
         return voice.numeral(held)
+    if _LEVELS.fullmatch(held):
+        return voice.levels(held)
     listed = _LIST.sub(f" {voice.text('and')} ", held)
     listed = _MORE.sub(lambda rest: voice.text("rest_more", count=voice.numeral(rest[1])), listed)
     return _QUOTED.sub(lambda label: voice.text("quoted", label=label[1]), listed)

@@ -130,6 +130,7 @@ def readable(source: Source, names: Sequence[str]) -> tuple[list[str], dict[str,
     >>> readable(open_table({"age": [30], "tags": [["x"]]}), ["age", "tags"])
     (['age'], {'tags': 'its values are neither text, numbers, dates nor times'})
     """
+    source.require_columns(names)
     plain = [name for name in names if is_plain(source.schema.field(name).type)]
     return plain, dict.fromkeys((name for name in names if name not in plain), _NOT_PLAIN)
 

@@ -1,5 +1,6 @@
 """What each known column, alone and with one other, says about the secret and adds to the others."""
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -14,6 +15,9 @@ from divulge.model.shown import Shown
 from divulge.releasing.estimating.intervals import clopper_pearson
 from divulge.tables import models
 from divulge.tables.groups import Groups
+
+SAME = 1e-12
+"""Information that differs by this share is one: sums of some thousand doubles are off by less."""
 
 FEW = 30
 """A group of fewer rows is said to be small."""
@@ -138,7 +142,8 @@ class ColumnRisk(Record, Shown):
     @property
     def added_information(self) -> float:
         """Mutual information of the secret and all known columns, less that without these; nats."""
-        return max(0.0, models.information(self.all_known) - models.information(self._others))
+        whole, others = models.information(self.all_known), models.information(self._others)
+        return 0.0 if math.isclose(whole, others, rel_tol=SAME) else max(0.0, whole - others)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data.

@@ -9,8 +9,8 @@ from divulge.model.shown import percent, promised
 from divulge.tables.columns import FEW
 
 HOLD = (
-    "These numbers hold against somebody who knows the columns {known} of one person, knows that the person is in the "
-    "table, and holds all rows of the group for alike."
+    "These numbers hold against somebody who knows {known} of one person, knows that the person is in the table, "
+    "and holds all rows of the group for alike."
 )
 FURTHER = (
     "They do not hold against somebody who knows others of the group, who has another release of the same people, or "

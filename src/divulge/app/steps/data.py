@@ -119,7 +119,7 @@ async def take_reading(pages: Any, request: Any) -> Any:
         options |= {"footer": int(footer)} if int(footer) else {}
         if form.get("sheet") != form.get("seen"):  # of another sheet nobody has seen the rows yet
             options = {name: value for name, value in options.items() if name not in ("header", "footer")}
-        options |= {"number_names": True} if form.get("number_names") else {}
+        options |= {name: True for name in ("number_names", "line_breaks") if form.get(name)}
         spelled = [str(name) for name in form.getlist("one_spelling")]
         options |= {"one_spelling": tuple(spelled)} if spelled else {}
         groups = [f"{name.removeprefix('group:')}={rule}" for name, rule in form.items()

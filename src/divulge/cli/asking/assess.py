@@ -1,5 +1,6 @@
 """`divulge assess`: what a table tells those who know some columns, and whether claims about it hold."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -105,15 +106,25 @@ _WORDS = {
 _FROM_BELOW = frozenset({"k", "least_lift", "distinct_l", "entropy_l"})
 
 
+def group_words(group: Mapping[str, Any]) -> str:
+    """Return the known values of a group of rows as they are shown.
+
+    >>> group_words({"town": "Jena", "age": None})
+    'town Jena, age missing'
+    """
+    from divulge.files.hierarchies import MISSING
+
+    return ", ".join(f"{printable(name)} {MISSING if value is None else named(value)}" for name, value in group.items())
+
+
 def _print(found: Any, told: dict[str, Any]) -> None:
     rows = [[_WORDS[name], _number(name, value)] for name, value in found.measures().items()]
     about = f" about {', '.join(found.secret)}" if found.secret else ""
     print_table(f"What {', '.join(found.known) or 'nothing'} tells{about}", ["", "in this table"], rows)
     if found.secret:
         worst = found.worst
-        group = ", ".join(f"{name} {named(value)}" for name, value in worst.group.items())
         shares = f"from {number(worst.before)} to {number(worst.after)}"
-        say(f"worst: {named(worst.value)} goes {shares} in the group {group}")
+        say(f"worst: {named(worst.value)} goes {shares} in the group {group_words(worst.group)}")
         say(f"  {number_of(worst.rows, 'row')}; among people like these {at_least(worst.low)} to {at_most(worst.high)}")
     for one in found.alone:
         say(f"{printable(one.secret[0])} alone: largest lift {upper(one.lift)}, t {upper(one.t)}, "

@@ -90,8 +90,9 @@ def command(
 def _estimate(counts: dict[Any, int], joint: Any) -> str:
     cells = len(joint.secrets) * len(joint.outcomes)
     rows, never = number_of(sum(counts.values()), "row"), cells - len(counts)
+    occurs = "occurs" if never == 1 else "occur"
     occur = (
-        f"all {cells:,} pairs of values occur" if not never else f"{never:,} of {cells:,} pairs of values never occur"
+        f"{never:,} of {cells:,} pairs of values never {occurs}" if never else f"all {cells:,} pairs of values occur"
     )
     seen = Counter[Any]()
     for (_, outcome), count in counts.items():

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from divulge.cli.asking.assess import columns_and_files
+from divulge.cli.asking.assess import columns_and_files, group_words
 from divulge.cli.common import emit, lower, note, print_table, say, upper
 from divulge.cli.doing.ledger import default_ledger
 from divulge.cli.doing.run import NoLedgerOption, SaveOption, save
 from divulge.cli.fields import with_fields
 from divulge.cli.names import names_between_commas
 from divulge.cli.options import JsonOption
-from divulge.errors import DivulgeError, number_of, printable
+from divulge.errors import DivulgeError, number_of
 from divulge.files.opening import name_of
 from divulge.model.shown import named
 
@@ -86,13 +86,14 @@ def _print(found: Any) -> None:
         say(f"loss: {found.loss:,.6f} ({found.title}); group by group, not said to be the best")
         say(f"  nothing by these hierarchies loses less than {lower(local.bound)}: a gap of at most {upper(local.gap)}")
     best = "the best levels for all rows" if local else "loss"
-    say(f"{best}: {proof.loss:,.6f} ({found.title}); no other of {proof.nodes:,} nodes loses less")
-    say(f"  {len(proof.infeasible):,} nodes fail, and so does all below them; {proof.visited:,} were counted")
+    say(f"{best}: {proof.loss:,.6f} ({found.title}); no other of {number_of(proof.nodes, 'node')} loses less")
+    fail = number_of(len(proof.infeasible), "node")
+    below = f"{fail} {'fails' if len(proof.infeasible) == 1 else 'fail'}, and so does all below"
+    say(f"  {below if proof.infeasible else 'no node fails'}; nodes that were counted: {proof.visited:,}")
     say(f"k {told.k:,}, {number_of(told.groups, 'group')}; {number_of(found.suppressed, 'row')} suppressed")
     if told.secret:
         worst = told.worst
-        group = ", ".join(f"{printable(name)} {named(value)}" for name, value in worst.group.items())
-        say(f"largest lift {upper(told.lift)}: {named(worst.value)} in the group {group}")
+        say(f"largest lift {upper(told.lift)}: {named(worst.value)} in the group {group_words(worst.group)}")
     if found.perturbed is not None:
         of_row = " of one row" if found.rows_per_person > 1 else ""
         say(f"largest lift by group and perturbed value{of_row} together: {upper(found.both)}")

@@ -161,6 +161,8 @@ class _OnRecord:
             ],
             left=range(2), width=WIDTH,
         )  # fmt: skip
+        if any({"pml", "pmc"} & {*t["spent"]} for t in self.totals):
+            say(fill(_OF_PRIORS, WIDTH))
 
     def _print_groups(self, short: dict[str, str]) -> None:
         rows = [
@@ -173,6 +175,11 @@ class _OnRecord:
             print_table("Tables of groups, which no ldp bounds", header, rows, left=(0, 1, 2, 5), width=WIDTH)
             say(fill(_OF_GROUPS, WIDTH))
 
+
+_OF_PRIORS = (
+    "ldp is about everything there. pml and pmc are about an answer whose frequencies a release takes to be known, for "
+    "somebody who holds these for true; they bound nothing else of a record."
+)
 
 _OF_GROUPS = (
     "Nothing in them was changed by chance. k and the largest lift hold against somebody who knows these columns of "

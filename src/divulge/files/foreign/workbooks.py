@@ -67,7 +67,8 @@ def sheet_of(asked: dict[str, Any], limits: Limits) -> Any:
             )
         )
     texts = [list(map(_text, row)) for _, row in body[-20:]]
-    if said := (layout.words("row") if asked.get("header") or layout.footer else below([(1, header)], texts)):
+    moved = layout.words("row") if asked.get("header") or layout.footer else None
+    for said in filter(None, (moved, below([(1, header)], texts, layout.footer))):
         _tell(said)
     header = numbered(header) if asked.get("number_names") else header
     kept = [i for i, name in enumerate(header) if name]

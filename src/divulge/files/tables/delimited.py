@@ -18,7 +18,17 @@ from typing import Any, BinaryIO
 from divulge.errors import DivulgeError, InputFileError, number_of
 from divulge.extras import require
 from divulge.files.settings import Settings
-from divulge.files.tables.layout import Layout, Over, below, last_lines, names_of, numbered, suggested, window
+from divulge.files.tables.layout import (
+    Layout,
+    Over,
+    below,
+    first_lines,
+    last_lines,
+    names_of,
+    numbered,
+    suggested,
+    window,
+)
 from divulge.files.tables.lines import BLOCK, HINT, LONGEST_LINE, fault_of, scan
 from divulge.files.tables.source import Content, Source
 
@@ -98,12 +108,14 @@ def table(content: Content, settings: Settings) -> Source:
     header = _header(open_text, dialect.delimiter, settings.line_breaks, above)
     if len(named) > 1:
         header = names_of([(cells_of([line], dialect.delimiter) or [[""]])[0] for line in named])
+    if settings.header is None:
+        _require_no_title(open_text, header, dialect.delimiter)
     header = numbered(header) if settings.number_names else header
     settings.limits.allow(content.name, "columns", len(header))
     lines = scan(open_text, dialect.delimiter, len(header), settings.line_breaks, above)
-    told = layout.words("line") or below([(1, header)], cells_of(last_lines(lines.tail), dialect.delimiter))
-    if told:
-        settings.tell(f"{content.name}: {told}")
+    last = below([(1, header)], cells_of(last_lines(lines.tail), dialect.delimiter), layout.footer)
+    for said in filter(None, (layout.words("line"), last)):
+        settings.tell(f"{content.name}: {said}")
     if lines.breaks:
         settings.tell(f"{content.name}: {lines.breaks:,} line breaks are inside cells; it has {lines.rows - 1:,} rows.")
     if not lines.ended:
@@ -384,6 +396,25 @@ def _header(open_text: Callable[[], Any], delimiter: str, line_breaks: bool, abo
         return next(csv.reader([line.decode()], delimiter=delimiter))
     except csv.Error:
         raise DivulgeError(f"must have {_LONG}; a name in line {above + 1} is longer.") from None
+
+
+def _require_no_title(open_text: Callable[[], Any], header: list[str], delimiter: str) -> None:
+    """Refuse a first line that leaves a column without a name, where one of the lines below it looks like names.
+
+    Spreadsheet programs fill a title up to the width of the table.
+    """
+    nameless = next((i for i, name in enumerate(header, 1) if not name.strip()), None)
+    if nameless is None:
+        return
+    with open_text() as text:
+        head = text.read(_SAMPLE)
+    rows = [(number, cells) for number, line in first_lines(head) for cells in cells_of([line], delimiter)]
+    if (better := suggested(rows, []).first) > 1:
+        raise DivulgeError(
+            f"must have the names of all columns in its first line; column {nameless} has none. Hint: leave out lines "
+            f"above the table: --header {better} (header={better}) takes line {better} for the names; --header 1 "
+            "(header=1) takes the first as it is."
+        )
 
 
 _LONG = f"cells of at most {csv.field_size_limit():,} characters"

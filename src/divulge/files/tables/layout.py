@@ -22,12 +22,15 @@ SHOWN, MOST_SHOWN = 8, 12
 
 _HEADER = re.compile(r"\s*([0-9]{1,4})\s*(?:-\s*([0-9]{1,4})\s*)?")
 
-_BELOW = re.compile(
-    r"\W*(total|totals|sum|subtotal|grand total|source|note|notes|remark|as of|summe|gesamt|insgesamt|zwischensumme|"
-    r"quelle|anmerkung|hinweis|stand)\b",
-    re.IGNORECASE,
+_TOTAL = (
+    "total|totals|sum|subtotal|grand total|average|mean|summe|gesamt|insgesamt|zwischensumme|gesamtsumme|"
+    "gesamtergebnis|durchschnitt|mittelwert"
 )
-"""What rows below a table begin with, in English and German."""
+_BELOW = re.compile(rf"\W*({_TOTAL}|source|note|notes|remark|as of|quelle|anmerkung|hinweis|stand)\b", re.IGNORECASE)
+"""What rows below a table begin with, in English and German; with gaps behind it."""
+
+_FULL = re.compile(rf"\W*({_TOTAL})\W*", re.IGNORECASE)
+"""What the first cell of a total says, and nothing else, where a row has no gaps."""
 
 _NUMBER = re.compile(r"[+-]?[0-9][0-9., ]*")
 
@@ -121,8 +124,8 @@ def numbered(names: Sequence[str]) -> list[str]:
 def suggested(first: Sequence[tuple[int, Sequence[str]]], last: Sequence[Sequence[str]]) -> Layout:
     """Return where a table seems to lie, by its first rows with their numbers, and its last ones: a guess.
 
-    The row of names is the first that has nearly as many cells as the widest, and no number. Rows at the end that have
-    one cell, or have gaps and begin as totals and notes do, are no part of it.
+    The row of names is the first that has nearly as many cells as the widest, and no number. Rows at the end are no
+    part of it that have one cell or none, have gaps and begin as totals and notes do, or say "Total" in a first cell.
 
     >>> rows = [(1, ["Survey"]), (3, ["who", "faith", "town"]), (4, ["1", "a", "x"])]
     >>> suggested(rows, [["1", "a", "x"], ["Total", "", "1"]])
@@ -137,24 +140,26 @@ def suggested(first: Sequence[tuple[int, Sequence[str]]], last: Sequence[Sequenc
     for row in reversed(last[-_LOOKED_AT:]):
         cells = [cell.strip() for cell in row if cell.strip()]
         gaps = len(cells) < width
-        if not cells or not gaps or not ((len(cells) == 1 < width - 1) or _BELOW.match(cells[0])):
+        noted = gaps and (not cells or len(cells) == 1 < width - 1 or _BELOW.match(cells[0]))
+        if not noted and not (cells and _FULL.fullmatch(cells[0])):
             break
         footer += 1
     return Layout(header, header, footer if footer < len(last) else 0)
 
 
-def below(first: Sequence[tuple[int, Sequence[str]]], last: Sequence[Sequence[str]]) -> str | None:
-    """Return a remark where the last rows seem to be none of the table.
+def below(first: Sequence[tuple[int, Sequence[str]]], last: Sequence[Sequence[str]], out: int = 0) -> str | None:
+    """Return a remark where the last rows seem to be none of the table; `out` rows below them are left out already.
 
     >>> below([(1, ["who", "faith", "town"])], [["1", "a", "x"], ["Total", "", "1"]])
-    'its last row looks like a total or a note; --footer 1 (footer=1) leaves it out.'
+    'its last row looks like a total or a note, or is empty; --footer 1 (footer=1) leaves it out.'
     """
     found = suggested(first, last).footer
     if not found:
         return None
-    rows, it = ("row looks like a total or a note", "it") if found == 1 else (
-        f"{found} rows look like totals or notes", "them")  # fmt: skip
-    return f"its last {rows}; --footer {found} (footer={found}) leaves {it} out."
+    rows, it = ("row looks like a total or a note, or is empty", "it") if found == 1 else (
+        f"{found} rows look like totals or notes, or are empty", "them")  # fmt: skip
+    all_out = found + out
+    return f"its last {rows}; --footer {all_out} (footer={all_out}) leaves {it} out."
 
 
 class Over(io.RawIOBase):
@@ -245,6 +250,11 @@ def _below(open_text: Callable[[], Any], footer: int) -> int:
     if len(held) < footer:
         raise DivulgeError.of("footer", "leave rows of the table", "it", f"{footer}, and there are no more rows")
     return size - len(tail) + held[-footer]
+
+
+def first_lines(head: bytes) -> list[tuple[int, bytes]]:
+    """Return the first lines that hold anything of the beginning of a text, with their numbers."""
+    return [(number, line) for number, line in enumerate(_END.split(head)[:_LOOKED_AT], 1) if line.strip()]
 
 
 def last_lines(tail: bytes) -> list[bytes]:

@@ -36,7 +36,7 @@ from divulge.releasing.planning.believed import believed
 from divulge.releasing.planning.certifying import TRIED, all_certified, certified, check
 from divulge.releasing.planning.collecting import assumed_of, names_of, oracle_for, oracle_given
 from divulge.releasing.planning.listed import Answers
-from divulge.releasing.planning.naming import alike, of_one_row, require_true, set_labels, str_of, untrue
+from divulge.releasing.planning.naming import of_one_row, of_spelling, require_true, set_labels, str_of, untrue
 from divulge.releasing.planning.placing import noise_for
 from divulge.releasing.planning.plan import Faults
 from divulge.releasing.planning.purposes import NAMED, PURPOSES, Purpose
@@ -290,7 +290,7 @@ def _made(source: Any, choice: Release) -> Chosen:
         )  # fmt: skip
     told_of: tuple[str, ...] = ()
     if answers is None:
-        told_of = alike(counts, names)
+        told_of = of_spelling(counts, names, choice.null_as)
         told_of += () if assumed.source == "given" else of_one_row(counts.values(), names)
     notes: list[str] = []
     if isinstance(choice.mechanism, str):

@@ -123,6 +123,12 @@ def of_one_row(counts: Iterable[int], names: str) -> tuple[str, ...]:
     )
 
 
+def of_spelling(values: Iterable[Hashable], names: str, null_as: Hashable) -> tuple[str, ...]:
+    """Say what the spelling of values tells: that some are one answer, and some perhaps none."""
+    several = list(values)
+    return (*alike(several, names), *written_as_missing(several, names, null_as))
+
+
 def alike(values: Iterable[Hashable], names: str) -> tuple[str, ...]:
     """Say that values differ from one another in spelling alone: people write one answer in several ways."""
     several = len(spellings([str_of(value) for value in values]))
@@ -131,4 +137,30 @@ def alike(values: Iterable[Hashable], names: str) -> tuple[str, ...]:
     return (
         f"{several:,} values of {names} differ from another one in spaces, case or zeros at their beginning alone, and "
         "count as answers of their own. Hint: --one-spelling C (one_spelling=) makes them one.",
+    )
+
+
+_CODES = frozenset(["-7", "-8", "-9", "-77", "-88", "-97", "-98", "-99", "-777", "-888", "-999"])
+_NO_ANSWER = frozenset(["na", "n/a", "#n/a", "n.a.", "k.a.", "nan", "null"])
+"""How programs and offices write that an answer is missing; words that are answers themselves are not among them."""
+
+
+def written_as_missing(values: Iterable[Hashable], names: str, null_as: Hashable = None) -> tuple[str, ...]:
+    """Say that values look like codes for a missing answer: they are answers like others, in every number.
+
+    Codes below 0 are taken for such where all values below 0 are.
+
+    >>> len(written_as_missing(["yes", "n/a", "-99"], "'ill'")), written_as_missing([-9, -3, 4], "'degrees'")
+    (1, ())
+    """
+    cells = {part for value in values if value != null_as for part in (value if isinstance(value, tuple) else (value,))}
+    texts = {str_of(cell).casefold() for cell in cells}
+    below = {text for text in texts if text.startswith("-") and text[1:].replace(".", "", 1).isdecimal()}
+    several = len(texts & _NO_ANSWER) + (len(below) if below <= _CODES else 0)
+    if not several:
+        return ()
+    are, count = ("is", "counts as an answer") if several == 1 else ("are", "count as answers")
+    return (
+        f"{number_of(several, 'value')} of {names} {are} written as missing answers often are, such as NA or -99, and "
+        f"{count} like any other. Hint: a missing answer is an empty cell; null_as= (--null-as) says what to call it.",
     )

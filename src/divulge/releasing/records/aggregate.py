@@ -78,7 +78,9 @@ class Aggregate:
             return self.spent
         loss = exact.double_above(added([self.guarantees["ldp"]] * times))
         rho = exact.double_above(added([self.rho] * times**2)) if math.isfinite(self.rho) else math.inf
-        return Spent(self.columns, None, None, loss=loss, rho=rho, adp=self.adp and _of_group(*self.adp, times))
+        least = None if self.least is None else Fraction(0)
+        adp = self.adp and _of_group(*self.adp, times)
+        return Spent(self.columns, None, None, loss=loss, rho=rho, least=least, adp=adp)
 
     def to_dict(self, keeper: bool = False) -> dict[str, Any]:
         """Return what JSON can hold of it."""

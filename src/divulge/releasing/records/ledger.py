@@ -249,9 +249,14 @@ class Ledger:
             yield entry
         except BaseException as error:
             is_there = not isinstance(error, Exception) if entry is None else not entry.done
+            stays = entry is not None and entry.done
             if is_there:  # an interrupt may come when it is just recorded
-                with suppress(DivulgeError):  # an entry that cannot be taken back counts as spent
+                try:
                     database.write(lambda connection: take_back(connection, database, id))
+                except DivulgeError:
+                    stays = True
+            if stays and isinstance(error, DivulgeError) and "stays open" not in str(error):
+                error.args = (f"{error} {_OPEN}",)
             raise
 
     def keep(
@@ -335,6 +340,9 @@ class Ledger:
         change = releases.update().where(releases.c.id == key).values(state="published", rows=rows)
         done = "The release is published; its entry stays open, which counts as spent."
         self._database.write(lambda connection: connection.execute(change), done)
+
+
+_OPEN = "The entry in the ledger stays open, which counts as spent."
 
 
 def recorded(

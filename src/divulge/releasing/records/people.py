@@ -53,7 +53,9 @@ class Match:
                 "(the same rows again, and the same values of a protected column, are recognized)"
             )
         if self.why == "rows":
-            return f"{100 * self.share:.0f} of 100 rows stand in {where}: counted as the same people"
+            some = f"about {min(max(round(100 * self.share), 1), 99)} of 100 rows"
+            some = "all rows that were compared" if self.share == 1 else some
+            return f"{some} stand in {where}: counted as the same people"
         return f"the {'rows' if self.why == 'whole' else 'values of ' + self.why} are those of {where}: the same people"
 
 

@@ -120,7 +120,10 @@ class Spent:
     rho: float = 0.0
     """Of statistics: their zCDP."""
     least: Fraction | None = None
-    """Of statistics under pml or pmc: every value of the secret has this probability or more."""
+    """Of statistics under pml or pmc: every value of the secret has this probability or more.
+
+    0 where something is known of it and no such number: of several answers of a person, or under a set of priors.
+    """
     adp: tuple[float, float] | None = None
     """Of statistics without a bound at every outcome: (epsilon, delta)."""
     table: str = ""
@@ -160,7 +163,10 @@ def exactly_together(releases: Sequence[Spent], prior: Prior | None) -> dict[str
             whole[kind] = min(*held, total)
     priors = [spent.prior if prior is None else prior for spent in releases]
     concentrated = added([beside[0] ** 2 / 2, *(part["zcdp"] for part in parts)])
-    whole = _with_aggregates(whole, concentrated, aggregates, [known for known in priors if known is not None])
+    least = [spent.least for spent in releases if spent.least is not None]
+    least += [min(Fraction(p) for p in known.probabilities.tolist() if p > 0)
+              for known in dict.fromkeys(priors) if known is not None]  # fmt: skip
+    whole = _with_aggregates(whole, concentrated, aggregates, min(least, default=Fraction(0)))
     return whole | (_approximate(releases) if math.isinf(whole["ldp"]) else {})
 
 
@@ -251,19 +257,18 @@ def _with_aggregates(
     whole: dict[str, Fraction | float],
     concentrated: Fraction | float,
     aggregates: Sequence[Spent],
-    priors: Sequence[Prior],
+    least: Fraction,
 ) -> dict[str, Fraction | float]:
     """Return the total with what follows from it for a secret whose values have at least a known probability.
 
-    ldp of everything together is pml and pmc of such a secret. Without a bound at every outcome, zCDP adds up, of which
+    ldp of everything together is pml and pmc of such a secret; the least probability is that of all secrets of which
+    something is known, since the total is about each of them. Without a bound at every outcome, zCDP adds up, of which
     epsilon-ldp spends epsilon^2 / 2; `concentrated` is that of the releases with a channel.
     """
     if not aggregates:
         return whole
-    least = [spent.least for spent in aggregates if spent.least is not None]
-    least += [min(Fraction(p) for p in known.probabilities.tolist() if p > 0) for known in dict.fromkeys(priors)]
-    if least and min(least) <= Fraction(1, 2):
-        whole |= _following(whole, min(least))
+    if 0 < least <= Fraction(1, 2):
+        whole |= _following(whole, least)
     if math.isinf(whole["ldp"]):
         whole["zcdp"] = added([*(spent.rho for spent in aggregates), concentrated])
     return whole

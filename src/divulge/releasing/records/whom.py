@@ -77,7 +77,7 @@ def spent_by(releases: Iterable[Releases], person: str | None, draws: Draws, pub
 
 def _spent(one: Any, table: str, times: float) -> Spent:
     if math.isinf(times):
-        return Spent(one.columns, None, None, loss=math.inf, rho=math.inf)
+        return replace(one.of_draws(2), channel=None, prior=None, loss=math.inf, rho=math.inf, adp=None, table=table)
     return replace(one.of_draws(int(times)), table=table)
 
 

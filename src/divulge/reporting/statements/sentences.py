@@ -58,6 +58,9 @@ SENTENCES: dict[str, str] = {
     "untrue_blank":
         "Some answers are missing on purpose: of 1,000 people, chance shows {left} with {labels} in place of their "
         "answer. All others appear with their own answer, and nobody with an answer that is not theirs.",
+    "untrue_each":
+        "Here each row counts as another person. In each of a person’s rows, up to {most}, chance draws anew: of 1,000 "
+        "people with so many, up to {some} appear with what is theirs in one row or more.",
     "untrue_silent":
         "The published entries say nothing about anybody. Each was drawn by chance in the same way, whatever the true "
         "answer was.",

@@ -367,8 +367,10 @@ def note_text(voice: Voice, note: Any) -> Text:
     for name, value in note.values.items():
         if isinstance(value, (int, float)):
             filled[name] = voice.number(value, 9)
+        elif isinstance(value, (list, tuple)):
+            filled[name] = voice.listed(list(value))
         else:
-            filled[name] = voice.listed(list(value)) if isinstance(value, (list, tuple)) else str(value)
+            filled[name] = voice.levels(str(value))
     return voice.say(note.name, **filled)
 
 
@@ -385,13 +387,7 @@ def _technical(found: Published, voice: Voice) -> list[Part]:
 
 def summary(found: Published, voice: Voice) -> str:
     """Return what is promised, in natural logarithms."""
-    return ", ".join(_promise(kind, value, voice) for kind, value in found.guarantees.items())
-
-
-def _promise(kind: str, value: Any, voice: Voice) -> str:
-    level, _, at = promise(kind, value).partition(" at ")
-    level, at = voice.numeral(level), voice.numeral(at)
-    return voice.text("stat_level_at", level=level, at=at) if at else level
+    return ", ".join(voice.levels(promise(kind, value)) for kind, value in found.guarantees.items())
 
 
 def _what(query: Mapping[str, Any], voice: Voice) -> Text:

@@ -93,21 +93,31 @@ def _at_least(voice: Voice, share: float) -> str:
     return voice.number(count, 0) if count or not share else voice.rounded(share * BASE, ROUND_FLOOR, 2)
 
 
+def _each(facts: Facts, voice: Voice) -> Text:
+    """Return how many show what is theirs in some row, where chance draws in each row of a person; else nothing."""
+    rows = facts.mechanism.times
+    if rows == 1 or facts.truthful or facts.silent:
+        return ()
+    shown = facts.kept if facts.by_value else _named(facts)
+    return " ", *voice.say("untrue_each", most=voice.number(rows, 0),
+                           some=_at_most(voice, 1 - (1 - float(shown.max())) ** rows))  # fmt: skip
+
+
 def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
-    words = Para(voice.say("words"))
+    words, each = Para(voice.say("words")), _each(facts, voice)
     if facts.truthful or facts.silent:
         return [Para(voice.say("untrue_never" if facts.truthful else "untrue_silent"), "warn"), words]
     if not facts.by_value:
-        return [Para(_untrue_sets(facts, voice), "warn"), words]
+        return [Para((*_untrue_sets(facts, voice), *each), "warn"), words]
     low, high = float(facts.kept.min()), float(facts.kept.max())
     blank = facts.matrix[:, facts.blanks].sum(axis=1)
     if facts.blanks and np.allclose(blank + facts.kept, 1):
         labels = voice.listed([facts.said[j] for j in facts.blanks], 4)
         said = voice.say("untrue_blank", labels=labels, left=_thousands(voice, float(blank.max())))
-        return [Para(said, "warn"), words]
+        return [Para((*said, *each), "warn"), words]
     changed = 1 - low
     if changed * BASE < 1:
-        return [Para((*voice.say("often_few"), " ", *voice.say("untrue_rare")), "warn"), words]
+        return [Para((*voice.say("often_few"), " ", *voice.say("untrue_rare"), *each), "warn"), words]
     least = 1 - high  # of which answers the table consists, nobody is told
     name = "most" if least > 0.5 else "many" if least > 0.1 - _CLOSE else "maybe" if changed >= 0.1 else "some"
     often = voice.say(f"often_{name}")
@@ -115,9 +125,9 @@ def _untrue(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         kept = _thousands(voice, low)
         said = voice.say("untrue_same", changed=_thousands(voice, 1 - low), kept=kept)
         picture = People(round(low * 100), voice.say("people_alt", kept=kept), voice.say("people"))
-        return [Para((*often, " ", *said), "warn"), picture, words]
+        return [Para((*often, " ", *said, *each), "warn"), picture, words]
     said = voice.say("untrue_range", low=_at_least(voice, low), high=_at_most(voice, high))
-    return [Para((*often, " ", *said), "warn"), words]
+    return [Para((*often, " ", *said, *each), "warn"), words]
 
 
 def about(receipt: Receipt, voice: Voice) -> list[Part]:
@@ -159,9 +169,14 @@ def _other(receipt: Receipt, voice: Voice) -> dict[str, Text]:
 
 def _untrue_sets(facts: Facts, voice: Voice) -> Text:
     up = raised(facts.matrix, _shares(facts))
-    named = (facts.matrix * up).sum(axis=1).min() * BASE
+    named = _named(facts).min() * BASE
     example = next((y for j, y in enumerate(facts.said) if up[:, j].sum() > 1), facts.said[0])
     return voice.say("untrue_sets", example=Label(example), missed=voice.number(math.ceil(BASE - named - _CLOSE), 0))
+
+
+def _named(facts: Facts) -> np.ndarray:
+    """Return how often each true answer is among those that what is said makes likelier."""
+    return (facts.matrix * raised(facts.matrix, _shares(facts))).sum(axis=1)
 
 
 def _shares(facts: Facts) -> np.ndarray:
@@ -525,7 +540,7 @@ def _worried(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:
         name, kept=_at_most(voice, float(facts.kept.max())), times=times(voice, facts.factor),
         to=voice.number(max(math.ceil(rise * BASE - _CLOSE), 10 + (facts.factor > 1)), 0),
     )  # fmt: skip
-    return [Head(voice.say("q_worried")), Para(said)]
+    return [Head(voice.say("q_worried")), Para((*said, *_each(facts, voice)))]
 
 
 def not_promised(facts: Facts, receipt: Receipt, voice: Voice) -> list[Part]:

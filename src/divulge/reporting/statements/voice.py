@@ -162,6 +162,18 @@ class Voice:
         shape += "." + "0" * digits if digits else ""
         return str(_numbers().format_decimal(value, format=shape, locale=self.language, decimal_quantization=False))
 
+    def levels(self, text: str) -> str:
+        """Return text of guarantees and their levels, such as "dp 2.5, adp 1 at delta 1e-06", in this language.
+
+        >>> Voice("de").levels("ldp 1.5, adp 1 at delta 1e-06")
+        'ldp 1,5, adp 1 bei delta 0,000001'
+        """
+        found: list[str] = []
+        for part in text.split(", "):
+            level, _, at = map(self.numeral, part.partition(" at "))
+            found.append(self.text("stat_level_at", level=level, at=at) if at else level)
+        return ", ".join(found)
+
     def number(self, value: float | Decimal, digits: int = 3) -> str:
         """Return a number as the language writes it.
 

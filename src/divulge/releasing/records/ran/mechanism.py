@@ -101,7 +101,12 @@ class Ran(Record, ABC):
         loss = self.guarantees["ldp"]
         rho = exact.double_above(added([Fraction(loss) ** 2 / 2 * self.times])) if math.isfinite(loss) else math.inf
         beside = exact.double_above(added([self.assumed.epsilon] * self.times))
-        return Spent(self.columns, None, None, beside, self.for_a_person["ldp"], rho)
+        return Spent(self.columns, None, None, beside, self.for_a_person["ldp"], rho, self._least)
+
+    @property
+    def _least(self) -> Fraction | None:
+        """0 where there is a prior of what is released that does not go along: that of another secret does not do."""
+        return None if self.assumed.prior is None else Fraction(0)
 
     def _head(self, keeper: bool) -> dict[str, Any]:
         """Return what JSON can hold of what all have; a prior that was counted is for the keeper only."""
@@ -178,7 +183,8 @@ class Mechanism(Ran):
     def spent(self) -> Spent:
         """What the release of these columns adds to others; of several draws about a person, ldp adds up."""
         if self.times == 1:
-            return Spent(self.columns, self.channel, self.prior, self.assumed.epsilon)
+            least = self._least if self.prior is None else None
+            return Spent(self.columns, self.channel, self.prior, self.assumed.epsilon, least=least)
         return self.level_spent
 
     def to_dict(self, *, keeper: bool = False) -> dict[str, Any]:
