@@ -27,6 +27,12 @@ MAPPED = 4_000
 
 _GIVEN = "`pml` and `posterior` of outputs that are given take more; or name fewer steps."
 
+_LARGEST = 700.0
+"""Exponents from here on are as good as none: e to more is no double."""
+
+_VAGUE = 10
+"""Times the lower end: a bracket whose upper end is larger says what is not exceeded, and not what there is."""
+
 _CLOSE = 1e-9
 """Pairs of rays whose ratio in doubles is this close to the largest are compared exactly; doubles are off by 1e-14."""
 
@@ -66,7 +72,18 @@ class Worst(Shown):
         what = {"pml": "lift", "pmc": "inverse lift", "ldp": "ratio"}[self.side]
         size = number(self.lower) if self.lower == self.upper else f"{number(self.lower)} to {number(self.upper)}"
         told = " (exact)" if self.exact else ""
-        return f"greatest {what} of {self.secret}: {size} for value {self.value}{told}, at outputs {self.outputs}"
+        shown = f"greatest {what} of {self.secret}: {size} for value {self.value}{told}, at outputs {self.outputs}"
+        return f"{shown}; {self.caution}" if self.caution else shown
+
+    @property
+    def caution(self) -> str:
+        """What is to be said beside a bracket that is too wide to tell much; nothing beside others."""
+        if not self.lower * _VAGUE < self.upper:
+            return ""
+        return (
+            "between the two ends nothing is known: the upper one was proved and may be far above what any outputs "
+            "reach; fewer steps or states are told more closely"
+        )
 
     @property
     def leakage(self) -> Bracket:
@@ -131,7 +148,8 @@ def between(steps: Steps, t: int, before: Cone, after: Cone, side: Side, name: s
             best = size, at, i, j
     size, at, i, j = best
     outputs = steps.labels([*in_order(before.outputs[i]), *reversed(in_order(after.outputs[j]))])
-    return answer(steps, side, name, size, before.slack + after.slack, outputs, steps.states[here[at]])
+    slack = before.slack + after.slack
+    return answer(steps, side, name, size, slack, outputs, steps.states[here[at]], _most(side, prior))
 
 
 def _unit(rays: Sequence[Sequence[Any]]) -> np.ndarray:
@@ -173,16 +191,29 @@ def _ratio(joint: Sequence[Any], prior: Sequence[Any], side: Side, about: list[i
     return ratio(top, bottom), lifts.index(top)
 
 
+def _most(side: Side, prior: Sequence[Any]) -> Any:
+    """Return what no outputs exceed, however many: a lift is 1 / P(u) where they leave no doubt."""
+    return ratio(1, min(prior)) if side == "pml" else math.inf
+
+
 def answer(
-    steps: Steps, side: Side, name: str, size: Any, slack: float, outputs: tuple[Hashable, ...], value: Hashable
+    steps: Steps,
+    side: Side,
+    name: str,
+    size: Any,
+    slack: float,
+    outputs: tuple[Hashable, ...],
+    value: Hashable,
+    most: Any = math.inf,
 ) -> Worst:
-    """Return the answer, in doubles rounded outward by what a chain of this length can be off by."""
-    if steps.exact and slack == 0:
+    """Return the answer, in doubles rounded outward by what a chain of this length can be off by; `most` bounds it."""
+    if steps.exact and (slack == 0 or size == most):
         return Worst(name, side, size, size, outputs, value, True)
     room = 0.0 if steps.exact else 4 * (len(steps) + 2) * (len(steps.states) + 3) * 2.0**-52
     low = size if steps.exact else max(1.0, float(size) * (1 - room)) if size < math.inf else size
-    high = math.inf if size == math.inf else math.nextafter(float(size) * math.exp(slack) * (1 + room), math.inf)
-    return Worst(name, side, low, high, outputs, value, False)
+    grown = math.exp(slack) if slack < _LARGEST else math.inf
+    high = min(float(size) * grown, float(most)) if size < math.inf else math.inf
+    return Worst(name, side, low, math.nextafter(high * (1 + room), math.inf), outputs, value, False)
 
 
 def worst_of_function(known: Remembered, side: Side) -> Worst:
@@ -220,4 +251,5 @@ def worst_of_function(known: Remembered, side: Side) -> Worst:
         if best is None or size > best[0]:
             best = size, at, i
     size, at, i = best
-    return answer(steps, side, name, size, cone.slack, steps.labels(in_order(cone.outputs[i])), values[at])
+    most = _most(side, prior if about is None else [prior[k] for k in about])
+    return answer(steps, side, name, size, cone.slack, steps.labels(in_order(cone.outputs[i])), values[at], most)
