@@ -83,7 +83,7 @@ def test_outputs_are_kept_once_for_all_rays() -> None:
 
 def test_a_secret_with_too_much_to_remember_for_its_worst_outputs_is_refused_before_the_work() -> None:
     chain = dv.Chain(np.full(9, 1 / 9), np.full((9, 9), 1 / 9), np.eye(9), steps=9)
-    with pytest.raises(dv.DivulgeError, match=r"at most 4,000; it is one with too many values, 6,561\. Hint: `pml`"):
+    with pytest.raises(dv.DivulgeError, match=r"at most 1,024; it is one with too many values, 6,561\. Hint: `pml`"):
         chain.worst((0, 1, 2))
     assert chain.pml((0, 1, 2), [0] * 9) > 6
 

@@ -53,10 +53,10 @@ def grown(cone: Cone, maps: Iterable[tuple[Any, Any]], look: Callable[[], None])
     """
     found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for output, matrix in maps:
-        columns = list(zip(*matrix, strict=True))
+        columns = [[(i, v) for i, v in enumerate(column) if v] for column in zip(*matrix, strict=True)]
         for ray, before in zip(cone.rays, cone.outputs, strict=True):
             look()
-            image = primitive([sum(a * b for a, b in zip(ray, column, strict=True) if a and b) for column in columns])
+            image = primitive([sum(ray[i] * v for i, v in column if ray[i]) for column in columns])
             if image is not None and image not in found:
                 found[image] = (before, output)
     rounding = 0.0 if not found or not isinstance(next(iter(found))[0], float) else 2 * _ULP * (len(cone.rays[0]) + 2)

@@ -22,8 +22,9 @@ from divulge.networks.posteriors import ratio
 
 Side = Literal["pml", "pmc", "ldp"]
 
-MAPPED = 4_000
-"""Memories times states that the worst outputs are looked for among: their map, squared, takes half a gigabyte."""
+MAPPED = 1_024
+"""Memories times states that the worst outputs are looked for among: ten steps of so many took 40 seconds, and of four
+times as many would take sixteen times as long."""
 
 _GIVEN = "`pml` and `posterior` of outputs that are given take more; or name fewer steps."
 
