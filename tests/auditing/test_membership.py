@@ -14,6 +14,7 @@ from scipy.stats import laplace, norm
 from support import THOROUGH, few
 
 import divulge as dv
+from divulge.auditing import bands
 from divulge.auditing.bands import local_level, lower_band, no_crossing, upper_band
 from divulge.auditing.membership import METHODS, audit_membership
 from divulge.auditing.rates import Rates
@@ -47,6 +48,21 @@ def test_the_probability_of_no_crossing_is_exact() -> None:
 @pytest.mark.parametrize(("n", "level"), [(50, 0.0032874010), (100, 0.0024609349)])
 def test_local_levels(n: int, level: float) -> None:
     assert local_level(n, 0.05) == pytest.approx(level, abs=6e-11)
+
+
+@pytest.mark.parametrize("n", [10, 100, 1001])
+def test_a_level_is_on_the_safe_side_of_what_the_probability_is_off_by(n: int) -> None:
+    ranks = bands._ranks(n)
+    assert no_crossing(n, ranks, bands._ends(ranks, n, local_level(n, 0.05))) >= 0.95 + bands._ROUNDING
+
+
+def test_a_band_asks_for_the_bounds_of_its_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for one a threshold: of a million on each side they took as long as all else."""
+    trials, asked, ends = 5000, list[int](), bands._ends
+    local_level(trials, 0.05)
+    monkeypatch.setattr(bands, "_ends", lambda ranks, *given: asked.append(len(ranks)) or ends(ranks, *given))
+    upper_band(np.arange(trials + 1), trials, 0.05)
+    assert asked == [len(bands._ranks(trials))]
 
 
 def test_the_band_is_narrow_at_low_rates() -> None:

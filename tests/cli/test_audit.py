@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -216,3 +218,19 @@ def test_synthetic_tables_are_audited_from_three_tables(tmp_path: Path) -> None:
     for wrong in (["--known", "ill"], ["--known", "age", "--linked", "age"], ["--known", "age", "--claim", "k=5"]):
         line = ["audit-synthetic", made, "--members", made, "--others", rest, "--secret", "ill", *wrong]
         assert CliRunner().invoke(app, line).exit_code == 2
+
+
+def test_an_audit_of_scores_shows_that_it_is_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million scores on each side take some ten seconds."""
+    shown: list[str] = []
+
+    @contextmanager
+    def busy(what: str) -> Iterator[None]:
+        shown.append(what)
+        yield
+
+    monkeypatch.setattr("divulge.cli.auditing.audit_model.busy", busy)
+    table = tmp_path / "scores.csv"
+    table.write_text("score,member\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+    code, _, _ = run("audit-model", table, "--score", "score", "--member", "member")
+    assert (code, shown) == (0, ["looking at all thresholds"])

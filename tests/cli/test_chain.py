@@ -64,8 +64,7 @@ def test_a_page_on_one_secret(asked: tuple[str, ...], title: str, seen: str) -> 
         (("--secret", "1", "--calibrate", "1", "--report", "page.html"), "all outputs that there could be"),
         (("--secret", "1", "--report", "page.txt"), "ends in .html"),
         (("--secret", "1", "--steps", "40", "--report", "page.html"), "to be listed"),
-        (("--secret", "1", "--time-limit", "9", "--report", "page.html"), "of an answer without a page"),
-        (("--calibrate", "1", "--time-limit", "9"), "of an answer without a page"),
+        (("--secret", "1", "--time-limit", "9", "--report", "page.html"), "about an answer without a page"),
     ],
 )
 def test_what_makes_no_page_is_refused(options: tuple[str, ...], message: str) -> None:
@@ -73,7 +72,16 @@ def test_what_makes_no_page_is_refused(options: tuple[str, ...], message: str) -
     assert not list(Path().glob("page*"))
 
 
-@pytest.mark.parametrize("more", [(), ("--secret", "1"), ("--secret", "all")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--secret", "1"),
+        ("--secret", "all"),
+        ("--calibrate", "1"),
+        ("--secret", "ever=ill", "--outputs", "ill,ill"),
+    ],
+)
 def test_a_time_limit_reaches_the_search(more: tuple[str, ...]) -> None:
     refused = run(*CHAIN, *more, "--time-limit", "0", code=2).output
     assert "long enough for a chain of 2 steps and 2 states" in " ".join(refused.split())

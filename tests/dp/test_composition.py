@@ -18,6 +18,7 @@ from support import THOROUGH, few, random_channel
 
 import divulge as dv
 from divulge.dp.accounting.promises import _log_moment
+from divulge.dp.accounting.screening import Screen
 from divulge.dp.accounting.summing import bounded_range, grids, normal, sums
 from divulge.dp.accounting.summing.engines import engine
 from divulge.dp.accounting.summing.grids import GridEngine
@@ -1019,11 +1020,11 @@ def test_pairs_of_secrets_are_looked_up_once_each() -> None:
     composed = dv.compose((channel, 2))
     assert Counted.looked_up < 40 * pairs  # a table of all pairs for each of them takes 2 * pairs**2
     composed.epsilon(1e-3)
-    assert set(composed._engines) == set(range(len(composed.directions)))
+    assert composed._engines.keys() <= set(range(len(composed.directions)))  # by number, and few of them
 
 
 def test_a_channel_of_more_pairs_than_memory_holds_is_refused_before_the_work() -> None:
-    with pytest.raises(dv.DivulgeError, match=r"at most 134,217,728 losses.*511,360,000\. Hint: merge values"):
+    with pytest.raises(dv.DivulgeError, match=r"at most 67,108,864 losses.*511,360,000\. Hint: merge values"):
         dv.compose((dv.Channel(np.full((800, 800), 1 / 800)), 2))
     near = [(i, i + 1) for i in range(799)]
     assert len(dv.dp.privacy_losses(np.full((800, 800), 1 / 800), near)) == 2 * 799
@@ -1037,3 +1038,30 @@ def test_pairs_are_counted_before_they_are_listed() -> None:
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1e6
+
+
+def test_of_many_pairs_of_rows_few_are_summed() -> None:
+    """100 rows, ten times, took a minute and 1.3 GB: a sum for each of 9,900 pairs."""
+    found = dv.compose((random_channel(np.random.default_rng(0), 12, 12, span=0.5), 10))
+    epsilon = found.epsilon(1e-5)
+    delta = found.delta(epsilon.upper)
+    assert 0 < len(found._engines) < len(found.directions) / 4
+    whole, each = replace(found), range(len(found.directions))
+    assert epsilon.upper == max(whole._epsilon(i, 1e-5, found.tolerance).upper for i in each)
+    assert epsilon.lower == max(whole._epsilon(i, 1e-5, found.tolerance).lower for i in each)
+    assert delta.upper == pytest.approx(
+        max(whole._delta(i, epsilon.upper, found.tolerance).upper for i in each), rel=1e-9
+    )
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1, 3, 40]), st.floats(0.0, 5.0), st.floats(1e-9, 0.9))
+@settings(max_examples=few(60))
+def test_what_orders_prove_of_a_sum_is_above_it(seed: int, count: int, epsilon: float, delta: float) -> None:
+    rows = np.random.default_rng(seed).dirichlet(np.ones(4), size=2)
+    rows[0, 3] *= seed % 2  # sometimes an infinite loss
+    rows /= rows.sum(axis=1, keepdims=True)
+    parts = ((AtomicLoss.of_rows(rows[1], rows[0]), count),)
+    screen, total = Screen.of(parts), dv.compose((parts[0][0], count))
+    one = next(i for i, turn in enumerate(total.directions) if turn.parts[0][0].infinite == parts[0][0].infinite)
+    assert screen.delta(epsilon) >= total._delta(one, epsilon, 1e-6).lower
+    assert screen.epsilon(delta) >= total._epsilon(one, delta, 1e-6).lower

@@ -38,9 +38,9 @@ def upper_band(hits: np.ndarray, trials: int, risk: float) -> np.ndarray:
     >>> round(float(upper_band(np.array([0]), 100, 0.05)[0]), 4)  # Dvoretzky, Kiefer, Wolfowitz, Massart: 0.1224
     0.0583
     """
-    level, ranks = local_level(trials, risk), _ranks(trials)
-    above = ranks[np.searchsorted(ranks, np.minimum(hits + 1, trials))]
-    return np.where(hits < trials, _ends(above, trials, level), 1.0)
+    ranks = _ranks(trials)
+    ends = _ends(ranks, trials, local_level(trials, risk))  # of few ranks, however many thresholds
+    return np.where(hits < trials, ends[np.searchsorted(ranks, np.minimum(hits + 1, trials))], 1.0)
 
 
 def lower_band(hits: np.ndarray, trials: int, risk: float) -> np.ndarray:
@@ -67,15 +67,16 @@ def local_level(trials: int, risk: float) -> float:
     ranks = _ranks(trials)
 
     def excess(log_level: float) -> float:
+        """Return by what the risk of the band is too large, as a logarithm: nearly linear, and soon at its root."""
         kept = no_crossing(trials, ranks, _ends(ranks, trials, math.exp(log_level)))
-        return 1.0 - _ROUNDING - risk - kept
+        return math.log((1.0 + _ROUNDING - kept) / risk)
 
     if len(ranks) == 1:
         return risk
     low = math.log(risk / len(ranks)) - 1e-9  # Bonferroni
-    found = float(require("scipy.optimize", "science").brentq(excess, low, math.log(risk), xtol=1e-12, rtol=1e-12))
+    found = float(require("scipy.optimize", "science").brentq(excess, low, math.log(risk), xtol=_ROUNDING))
     while excess(found) > 0 and found > low:
-        found -= 1e-11
+        found -= _ROUNDING
     return math.exp(max(found, low))
 
 

@@ -17,7 +17,7 @@ from divulge.units import Unit, nats_per
 
 TimeLimit = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="How long to look for the worst outputs, of pml and of pmc each."),
+    typer.Option(metavar="SECONDS", help="How long an answer may take, of pml and of pmc each."),
 ]
 
 
@@ -34,9 +34,8 @@ class ReportPage:
 
     def refuse(self, needs: str | None, others: bool, time_limit: float | None) -> None:
         """Refuse a page that cannot be written, before anything is computed, and what belongs to one without it."""
-        if time_limit is not None and (others or self.report is not None):
-            raise DivulgeError("--time-limit ends a search for the worst outputs, of an answer without a page. Hint: "
-                               "leave it out.")  # fmt: skip
+        if time_limit is not None and self.report is not None:
+            raise DivulgeError("--time-limit is about an answer without a page. Hint: leave it out.")
         if self.report is None:
             if self.force or self.language is not None:
                 raise DivulgeError("--force and --language are about a page. Hint: --report PAGE writes one.")
@@ -111,4 +110,6 @@ def worst_text(worst: Mapping[str, Any], unit: Unit) -> str:
         lines.append(
             f"{side} {size} {unit}: {what} {number(one.lower)} times for {one.secret} = {one.value}, after {shown}"
         )
+        if one.caution:
+            lines.append(f"  {one.caution}")
     return "\n".join(lines)

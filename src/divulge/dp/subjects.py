@@ -31,8 +31,8 @@ ReleaseLike: TypeAlias = SubjectLike | tuple[SubjectLike, float]
 """A release, alone or with how often it is made."""
 
 
-MOST_LOSSES = 1 << 27
-"""Losses of pairs of rows that are kept, some seven gigabytes: 160,000 pairs of 400 outcomes took 3.3."""
+MOST_LOSSES = 1 << 26
+"""Losses of pairs of rows that are kept, some three and a half gigabytes: 160,000 pairs of 400 outcomes took 3.3."""
 
 
 def _allow(pairs: int, outcomes: int) -> None:

@@ -125,7 +125,7 @@ class Chain(Shown):
         """
         return posteriors.probability_of(self._one, self._one.positions(outputs))
 
-    def posterior(self, secret: Hashable, outputs: Iterable[Hashable]) -> Prior:
+    def posterior(self, secret: Hashable, outputs: Iterable[Hashable], *, time_limit: float | None = None) -> Prior:
         """Return the distribution of a secret after the outputs, with its values as labels.
 
         Outputs that are fewer than there are steps are the first ones: what is known online, and of states to come.
@@ -137,11 +137,14 @@ class Chain(Shown):
             `count_at_least`, `function`.
         outputs : sequence of labels
             Outcomes, one a step; None where nothing goes out.
+        time_limit : float, optional
+            Seconds, after which it is refused.
 
         Raises
         ------
         DivulgeError
-            For outputs that cannot occur, with the step, and for secrets with too many values to list.
+            For outputs that cannot occur, with the step, for secrets with too many values to list, and once the time is
+            up.
 
         Examples
         --------
@@ -151,7 +154,7 @@ class Chain(Shown):
         >>> chain.posterior(2, [0, 0, 0])[0]
         Fraction(12, 13)
         """
-        model = self._one
+        (model,) = limited([self._one], time_limit)
         given = model.positions(outputs)
         if is_step(secret):
             return Prior(posteriors.posterior_of(model, model.place(secret), given), self.states)
@@ -171,10 +174,13 @@ class Chain(Shown):
         """
         return posteriors.smoothed(self._one, self._one.positions(outputs))
 
-    def lift(self, secret: Hashable, outputs: Iterable[Hashable]) -> float | Fraction:
+    def lift(
+        self, secret: Hashable, outputs: Iterable[Hashable], *, time_limit: float | None = None
+    ) -> float | Fraction:
         """Return max_u P(u | outputs) / P(u), a ratio of at least 1; a Fraction for an exact chain.
 
-        Of an event it is the ratio for its being true, which outputs can also lower.
+        Of an event it is the ratio for its being true, which outputs can also lower. Once `time_limit`, in seconds, is
+        over, it is refused; so are `pml` and `pmc`.
 
         Examples
         --------
@@ -182,9 +188,11 @@ class Chain(Shown):
         >>> round(float(chain.lift(1, [0])), 9)  # one step after it was told
         1.48
         """
-        return posteriors.middle(self._greatest(secret, outputs))
+        return posteriors.middle(self._greatest(secret, outputs, time_limit))
 
-    def pml(self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
+    def pml(
+        self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats", *, time_limit: float | None = None
+    ) -> float:
         """Return the pointwise maximal leakage of the outputs about a secret, log of `lift`, in nats.
 
         Examples
@@ -195,9 +203,11 @@ class Chain(Shown):
         >>> round(chain.pml(0, [0, 0, 0]), 9)  # log 24/13
         0.613104473
         """
-        return posteriors.log_of(self._greatest(secret, outputs), unit)
+        return posteriors.log_of(self._greatest(secret, outputs, time_limit), unit)
 
-    def pmc(self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats") -> float:
+    def pmc(
+        self, secret: Hashable, outputs: Iterable[Hashable], unit: Unit = "nats", *, time_limit: float | None = None
+    ) -> float:
         """Return the pointwise maximal cost, log max_u P(u) / P(u | outputs), in nats; infinite where one is ruled out.
 
         Examples
@@ -209,12 +219,12 @@ class Chain(Shown):
         1.871802177
         """
         listed = self.models[0].listed(outputs)
-        least = min(self._lift(model, secret, listed, least=True) for model in self.models)
+        least = min(self._lift(model, secret, listed, least=True) for model in limited(self.models, time_limit))
         return 0.0 - posteriors.log_of(least, unit)
 
-    def _greatest(self, secret: Hashable, outputs: Iterable[Hashable]) -> Any:
+    def _greatest(self, secret: Hashable, outputs: Iterable[Hashable], time_limit: float | None) -> Any:
         listed = self.models[0].listed(outputs)
-        return max(self._lift(model, secret, listed, least=False) for model in self.models)
+        return max(self._lift(model, secret, listed, least=False) for model in limited(self.models, time_limit))
 
     def _lift(self, model: Steps, secret: Hashable, outputs: list[Hashable], *, least: bool) -> Any:
         given = model.positions(outputs)
@@ -322,7 +332,7 @@ class Chain(Shown):
         """
         return over_time(limited([self._one], time_limit)[0])
 
-    def calibrate(self, epsilon: float) -> float:
+    def calibrate(self, epsilon: float, *, time_limit: float | None = None) -> float:
         """Return the largest level of LDP for each release, such that no state ever leaks more than epsilon, in nats.
 
         Whatever the number of steps, the outputs of all of them together have a ratio of at most e^epsilon between any
@@ -331,7 +341,8 @@ class Chain(Shown):
         Raises
         ------
         DivulgeError
-            For a chain whose transition changes, or whose states never settle.
+            For a chain whose transition changes, or whose states never settle, and once `time_limit`, in seconds, is
+            over.
 
         References
         ----------
@@ -344,7 +355,7 @@ class Chain(Shown):
         0.115734
         """
         level = level_of(epsilon)
-        return min(_calibrated(model, level) for model in self.models)
+        return min(_calibrated(model, level) for model in limited(self.models, time_limit))
 
     @classmethod
     def from_table(
@@ -407,4 +418,4 @@ def _calibrated(model: Steps, level: float) -> float:
             "transition", "be one matrix for all moves", "it", "another one from step to step, or none",
             "a promise about every step to come needs a rule that stays.",
         )  # fmt: skip
-    return calibrated(exact.as_floats(model.start), exact.as_floats(model.moves[0]), level)
+    return calibrated(exact.as_floats(model.start), exact.as_floats(model.moves[0]), level, model.in_time)

@@ -62,10 +62,10 @@ def grown(cone: Cone, maps: Iterable[tuple[Any, Any]], look: Callable[[], None])
     found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     doubles, lost = isinstance(cone.rays[0][0], float), False
     for output, matrix in maps:
-        columns = list(zip(*matrix, strict=True))
+        columns = [[(i, v) for i, v in enumerate(column) if v] for column in zip(*matrix, strict=True)]
         for ray, before in zip(cone.rays, cone.outputs, strict=True):
             look()
-            image = primitive([sum(a * b for a, b in zip(ray, column, strict=True) if a and b) for column in columns])
+            image = primitive([sum(ray[i] * v for i, v in column if ray[i]) for column in columns])
             lost = lost or (doubles and _underflows(image, ray, columns))
             if image is not None and image not in found:
                 found[image] = (before, output)
@@ -74,10 +74,12 @@ def grown(cone: Cone, maps: Iterable[tuple[Any, Any]], look: Callable[[], None])
     return kept if len(kept.rays) <= MOST else thinned(kept, MOST, look)
 
 
-def _underflows(image: tuple[float, ...] | None, ray: Sequence[float], columns: Sequence[Sequence[float]]) -> bool:
+def _underflows(
+    image: tuple[float, ...] | None, ray: Sequence[float], columns: Sequence[Sequence[tuple[int, float]]]
+) -> bool:
     """Say whether an entry of an image is so small that doubles do not hold its digits, or that they made it 0."""
     small = [(v, column) for v, column in zip(image or [0.0] * len(columns), columns, strict=True) if v < _FAINT]
-    return any(v > 0 or any(a and b for a, b in zip(ray, column, strict=True)) for v, column in small)
+    return any(v > 0 or any(ray[i] for i, _ in column) for v, column in small)
 
 
 def in_order(outputs: tuple[Any, ...]) -> list[Any]:

@@ -60,9 +60,11 @@ def _by_steps(steps: Steps, likelihoods: Sequence[np.ndarray]) -> tuple[np.ndarr
     """Return P(x_t, outputs so far) and P(outputs after t | x_t), each up to a factor for each t."""
     forward = [_scaled(steps.start * likelihoods[0])]
     for t, move in enumerate(steps.moves):
+        steps.in_time()
         forward.append(_scaled((forward[-1] @ move) * likelihoods[t + 1]))
     backward = [steps.ones]
     for t in range(len(steps) - 2, -1, -1):
+        steps.in_time()
         backward.append(_scaled(steps.moves[t] @ (likelihoods[t + 1] * backward[-1])))
     return np.array(forward), np.array(backward[::-1])
 
@@ -184,6 +186,7 @@ def trajectory_lift(given_steps: Steps, outputs: Sequence[int | None], *, least:
     given = [*outputs, *[None] * (len(steps) - len(outputs))]
     alpha, best = steps.start, [steps.ones[0] if p > 0 else None for p in steps.start]
     for t, y in enumerate(given):
+        steps.in_time()
         likelihood = steps.likelihoods(t, y)
         if t > 0:
             alpha = alpha @ steps.moves[t - 1]

@@ -210,12 +210,12 @@ def markov_quilt(chain: Chain, epsilon: float, *, time_limit: float | None = Non
     for model in limited(_chain(chain).models, time_limit):
         reach = _Reach(model)
         for t in range(len(model)):
-            options = [
+            options = (
                 (_inside_quilt(len(model), t, a, b) / (level - influence), (a, b))
                 for a in [None, *range(1, t + 1)]
                 for b in [None, *range(1, len(model) - t)]
                 if (influence := reach.influence(t, a, b) + _ROUNDING * (a is not None or b is not None)) < level
-            ]
+            )
             scale, quilt = min(options, key=lambda one: one[0])
             if scale > worst[0]:
                 worst = scale, t, quilt
@@ -292,14 +292,13 @@ def influence_curve(chain: Chain, *, time_limit: float | None = None) -> tuple[f
     """
     last = len(_chain(chain).models[0]) - 1
     reaches = [_Reach(model) for model in limited(chain.models, time_limit)]
-    return tuple(
-        max(
-            reach.influence(t, k if k <= t else None, k if k <= last - t else None)
-            for reach in reaches
-            for t in range(last + 1)
-        )
-        for k in range(1, last + 1)
-    )
+    curve = [0.0] * last
+    for reach in reaches:
+        for t in range(last + 1):  # a step at a time: what belongs to one is kept no longer
+            for k in range(1, max(t, last - t) + 1):
+                found = reach.influence(t, k if k <= t else None, k if k <= last - t else None)
+                curve[k - 1] = max(curve[k - 1], found)
+    return tuple(curve)
 
 
 def rational(steps: Steps) -> Steps:
@@ -319,21 +318,22 @@ def rational(steps: Steps) -> Steps:
 
 
 class _Reach:
-    """Greatest ratios of P(x_s | x_t = u) to P(x_s | x_t = v), kept by (t, s)."""
+    """Greatest ratios of P(x_s | x_t = u) to P(x_s | x_t = v), kept by s for one t at a time."""
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
         self.marginals = [np.asarray(one, dtype=float) for one in steps.marginals]
         self.moves = [np.asarray(one, dtype=float) for one in steps.moves]
-        self.kept: dict[tuple[int, int], np.ndarray] = {}
+        self.step = -1
+        self.products: dict[int, np.ndarray] = {}
+        self.kept: dict[int, np.ndarray] = {}
 
     def ratios(self, t: int, s: int) -> np.ndarray:
         """Return for pairs (u, v) of states that occur at t the log of the greatest ratio over x_s."""
-        if (t, s) not in self.kept:
-            low, high = min(t, s), max(t, s)
-            product = np.eye(len(self.marginals[0]))
-            for move in self.moves[low:high]:
-                product = product @ move
+        if t != self.step:
+            self.step, self.products, self.kept = t, {t: np.eye(len(self.marginals[0]))}, {}
+        if s not in self.kept:
+            product = self._product(s)
             if s < t:
                 joint = self.marginals[s][:, None] * product
                 product = (joint / np.where(self.marginals[t] > 0, self.marginals[t], 1.0)).T
@@ -342,8 +342,18 @@ class _Reach:
                 logs = np.log(rows)
                 gaps = logs[:, None, :] - logs[None, :, :]
             gaps[np.isnan(gaps)] = -np.inf
-            self.kept[t, s] = gaps.max(axis=2)
-        return self.kept[t, s]
+            self.kept[s] = gaps.max(axis=2)
+        return self.kept[s]
+
+    def _product(self, s: int) -> np.ndarray:
+        """Return the product of all moves between the step and s, in order of time, from that of the step before."""
+        way, near = (1 if s > self.step else -1), s
+        while near not in self.products:
+            near -= way
+        for at in range(near + way, s + way, way):
+            before = self.products[at - way]
+            self.products[at] = before @ self.moves[at - 1] if way > 0 else self.moves[at] @ before
+        return self.products[s]
 
     def influence(self, t: int, before: int | None, after: int | None) -> float:
         """Return the greatest log ratio of a quilt: its sides are independent given the state."""

@@ -15,6 +15,7 @@ _CLOSE = 1e-9
 def log(value: Any) -> float:
     """Return the logarithm of a number of at least 0, however small or large, also of a ball; log 0 is -inf.
 
+    >>> from fractions import Fraction
     >>> round(log(Fraction(1, 10**400)) / math.log(10), 9), log(0)
     (-400.0, -inf)
     """

@@ -5,7 +5,7 @@ all mechanisms that are epsilon-LDP at each step; of one mechanism in hand `Chai
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,38 +45,40 @@ def increment(moves: np.ndarray, level: float) -> float:
 def _increment(moves: np.ndarray, level: float) -> tuple[float, float, float]:
     """Return (L(a), q_I, d_I) of the pair of rows that is worst."""
     best = 0.0, 0.0, 0.0
-    for i in range(len(moves)):
-        for k in range(len(moves)):
-            if i == k:
-                continue
-            found = _of_rows(moves[i], moves[k], level)
-            best = max(best, found)
+    for i, row in enumerate(moves):
+        best = max(best, _of_rows(row, np.delete(moves, i, axis=0), level))
     return best
 
 
-def _of_rows(q: np.ndarray, d: np.ndarray, level: float) -> tuple[float, float, float]:
-    inside = q > d
-    while inside.any():
-        q_in, d_in = min(1.0, float(q[inside].sum())), min(1.0, float(d[inside].sum()))
-        value = _log_ratio(q_in, d_in, level)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pays = inside & (np.log(q) - np.log(d) > value)
-        if (pays == inside).all() or not pays.any():
-            return value, q_in, d_in
-        inside = pays
-    return 0.0, 0.0, 0.0
+def _of_rows(q: np.ndarray, others: np.ndarray, level: float) -> tuple[float, float, float]:
+    """Return (L(a), q_I, d_I) of a row q and the row d of `others` beside which it is worst: all side by side."""
+    inside = q > others
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gains = np.log(q) - np.log(others)
+    while True:
+        q_in = np.minimum(1.0, np.where(inside, q, 0.0).sum(axis=1))
+        d_in = np.minimum(1.0, np.where(inside, others, 0.0).sum(axis=1))
+        value = _log_ratios(q_in, d_in, level)
+        pays = inside & (gains > value[:, None])
+        going = (pays != inside).any(axis=1) & pays.any(axis=1)
+        if not going.any():
+            return max(zip(value.tolist(), q_in.tolist(), d_in.tolist(), strict=True), default=(0.0, 0.0, 0.0))
+        inside[going] = pays[going]
 
 
-def _log_ratio(q: float, d: float, level: float) -> float:
-    """Return log[(q (e^a - 1) + 1) / (d (e^a - 1) + 1)], also where e^a overflows and where a is tiny."""
+@np.errstate(divide="ignore", invalid="ignore")
+def _log_ratios(q: np.ndarray, d: np.ndarray, level: float) -> np.ndarray:
+    """Return log[(q (e^a - 1) + 1) / (d (e^a - 1) + 1)], also where e^a overflows and where a is tiny; 0 for q = 0."""
     if level == math.inf:
-        return math.inf if d == 0 else math.log(q / d)
-    if level > _LARGE:
-        above = math.log(q) + level + math.log1p((1 - q) / q * math.exp(-level))
-        below = math.log1p(-d) if d == 0 else math.log(d) + level + math.log1p((1 - d) / d * math.exp(-level))
-        return above - below
-    more = math.expm1(level)
-    return math.log1p((q - d) * more / (1 + d * more))
+        found = np.where(d == 0, math.inf, np.log(q / d))
+    elif level > _LARGE:
+        rest = math.exp(-level)
+        above = np.log(q) + level + np.log1p((1 - q) / q * rest)
+        found = above - np.where(d == 0, 0.0, np.log(d) + level + np.log1p((1 - d) / d * rest))
+    else:
+        more = math.expm1(level)
+        found = np.log1p((q - d) * more / (1 + d * more))
+    return np.where(q > 0, found, 0.0)
 
 
 def _limit_of_pair(q: float, d: float, epsilon: float) -> float:
@@ -95,13 +97,19 @@ def _limit_of_pair(q: float, d: float, epsilon: float) -> float:
     return math.log1p(2 * more / (b + root) if b > 0 else (root - b) / (2 * d))
 
 
-def limit_of(moves: Sequence[np.ndarray], epsilon: float) -> float:
+def _unlimited() -> None:
+    """Go on."""
+
+
+def limit_of(moves: Sequence[np.ndarray], epsilon: float, look: Callable[[], None] = _unlimited) -> float:
     """Return the supremum over time of a_t = epsilon + max_k L_k(a_{t-1}), in nats; infinite where there is none.
 
     The least fixed point, from below: that of the pair of rows that is worst at the level reached, until none is worse.
+    `look` is called in every round, and raises once the time is up.
     """
     level = epsilon
     while True:
+        look()
         gain, q, d = max(_increment(one, level) for one in moves)
         if not gain > 0:
             return level
@@ -188,16 +196,17 @@ def settled(start: np.ndarray, move: np.ndarray) -> list[np.ndarray]:
     )
 
 
-def calibrated(start: np.ndarray, move: np.ndarray, epsilon: float) -> float:
+def calibrated(start: np.ndarray, move: np.ndarray, epsilon: float, look: Callable[[], None] = _unlimited) -> float:
     """Return the largest local level, rounded down, whose leakage of every state is at most epsilon at every horizon.
 
     Backward and forward leakage minus the level itself, each at its supremum; it grows with the level.
     """
-    pasts = [backward(one, move) for one in settled(start, move)]
-    occurring = move[np.any([one > 0 for one in settled(start, move)], axis=0)]
+    marginals = settled(start, move)
+    pasts = [backward(one, move) for one in marginals]
+    occurring = move[np.any([one > 0 for one in marginals], axis=0)]
 
     def leakage(level: float) -> float:
-        return limit_of(pasts, level) + limit_of([occurring], level) - level
+        return limit_of(pasts, level, look) + limit_of([occurring], level, look) - level
 
     if epsilon < _SMALL:
         return 0.0

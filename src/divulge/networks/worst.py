@@ -23,11 +23,15 @@ from divulge.networks.model import Remembered, Steps
 from divulge.networks.posteriors import ratio
 from divulge.networks.ranking import Side, logs, near_worst
 
-MAPPED = 4_000
-"""Memories times states that the worst outputs are looked for among: their map, squared, takes half a gigabyte."""
+MAPPED = 1_024
+"""Memories times states that the worst outputs are looked for among: ten steps of so many took 40 seconds, and of four
+times as many would take sixteen times as long."""
 
 FAR = 700.0
 """Nats beyond which a ratio is no double."""
+
+_VAGUE = 10
+"""Times the lower end: a bracket whose upper end is larger says what is not exceeded, and not what there is."""
 
 _GIVEN = "`pml` and `posterior` of outputs that are given take more; or name fewer steps."
 
@@ -67,7 +71,18 @@ class Worst(Shown):
         what = {"pml": "lift", "pmc": "inverse lift", "ldp": "ratio"}[self.side]
         size = number(self.lower) if self.lower == self.upper else f"{number(self.lower)} to {number(self.upper)}"
         told = " (exact)" if self.exact else ""
-        return f"greatest {what} of {self.secret}: {size} for value {self.value}{told}, at outputs {self.outputs}"
+        shown = f"greatest {what} of {self.secret}: {size} for value {self.value}{told}, at outputs {self.outputs}"
+        return f"{shown}; {self.caution}" if self.caution else shown
+
+    @property
+    def caution(self) -> str:
+        """What is to be said beside a bracket that is too wide to tell much; nothing beside others."""
+        if not self.lower * _VAGUE < self.upper:
+            return ""
+        return (
+            "between the two ends nothing is known: the upper one was proved and may be far above what any outputs "
+            "reach; fewer steps or states are told more closely"
+        )
 
     @property
     def leakage(self) -> Bracket:
@@ -130,8 +145,8 @@ def between(steps: Steps, t: int, before: Cone, after: Cone, side: Side, name: s
             best = size, at, i, j
     size, at, i, j = best
     outputs = steps.labels([*in_order(before.outputs[i]), *reversed(in_order(after.outputs[j]))])
-    slack, most = before.slack + after.slack, math.inf if steps.faint else 1 / min(prior)
-    return answer(steps, side, name, size, slack, outputs, steps.states[here[at]], most)
+    slack = before.slack + after.slack
+    return answer(steps, side, name, size, slack, outputs, steps.states[here[at]], _most(steps, side, prior))
 
 
 def _ratio(joint: Sequence[Any], prior: Sequence[Any], side: Side, about: list[int] | None = None) -> tuple[Any, int]:
@@ -149,6 +164,11 @@ def _ratio(joint: Sequence[Any], prior: Sequence[Any], side: Side, about: list[i
     return ratio(top, bottom), lifts.index(top)
 
 
+def _most(steps: Steps, side: Side, prior: Sequence[Any]) -> Any:
+    """Return what no outputs exceed, however many: a lift is 1 / P(u) where they leave no doubt."""
+    return 1 / min(prior) if side == "pml" and not steps.faint else math.inf
+
+
 def answer(
     steps: Steps,
     side: Side,
@@ -159,11 +179,8 @@ def answer(
     value: Hashable,
     most: Any = math.inf,
 ) -> Worst:
-    """Return the answer, in doubles rounded outward by what a chain of this length can be off by.
-
-    No lift is above `most`.
-    """
-    if steps.exact and slack == 0:
+    """Return the answer, in doubles rounded outward by what a chain of this length can be off by; `most` bounds it."""
+    if steps.exact and (slack == 0 or size == most):
         return Worst(name, side, size, size, outputs, value, True)
     least, size = size, exact.as_float(size)
     room = 4 * (len(steps) + 2) * (len(steps.states) + 3) * 2.0**-52
@@ -172,7 +189,7 @@ def answer(
         low, size = 1.0, min(size, sys.float_info.max)
     more = math.exp(slack) if slack < FAR else math.inf
     high = math.inf if math.inf in (size, more) else math.nextafter(size * more * (1 + room), math.inf)
-    if side == "pml" and high > (bound := exact.as_float(most) * (1 + room)):
+    if high > (bound := exact.as_float(most) * (1 + room)):
         high = max(low, math.nextafter(bound, math.inf))
     return Worst(name, side, low, high, outputs, value, False)
 
@@ -215,4 +232,5 @@ def worst_of_function(known: Remembered, side: Side) -> Worst:
         if best is None or size > best[0]:
             best = size, at, i
     size, at, i = best
-    return answer(steps, side, name, size, cone.slack, steps.labels(in_order(cone.outputs[i])), values[at])
+    most = _most(steps, side, prior if about is None else [prior[k] for k in about])
+    return answer(steps, side, name, size, cone.slack, steps.labels(in_order(cone.outputs[i])), values[at], most)

@@ -58,7 +58,8 @@ def command(
     moves, per = read_channel(transition), nats_per(unit)
     chain = Chain(read_prior(initial, moves), moves, read_channel(release), steps=steps)
     if calibrate is not None:
-        level = chain.calibrate(calibrate * per) / per
+        with busy("looking for the level of each release"):
+            level = chain.calibrate(calibrate * per, time_limit=time_limit) / per
         answer: Any = {"epsilon": calibrate, "local": {"lower": level}}
         text = f"LDP of at most {lower(level, 9)} {unit} a release keeps {calibrate:g} {unit} for every state forever"
     elif secret is None and outputs is None:
@@ -72,7 +73,8 @@ def command(
             }
         answer, text = worst_record(worst, str(secret), unit), worst_text(worst, unit)
     else:
-        answer, text = _seen(chain, "0" if secret is None else secret, outputs.split(","), unit)
+        with busy("working out what was seen"):
+            answer, text = _seen(chain, "0" if secret is None else secret, outputs.split(","), unit, time_limit)
     if page.report is not None:
         page.write(chain, parsed(chain, str(secret)), unit)
     emit(answer) if as_json else say(text)
@@ -85,18 +87,19 @@ def _scaled(row: Any, per: float) -> Any:
     return row / per
 
 
-def _seen(chain: Any, secret: str, outputs: list[str], unit: Unit) -> tuple[Any, str]:
+def _seen(chain: Any, secret: str, outputs: list[str], unit: Unit, time_limit: float | None) -> tuple[Any, str]:
     """Return what these outputs say about a secret, as a record and as text."""
     alphabets = [None if channel is None else channel.outcomes for channel in chain.models[0].channels]
     labels = [None if known is None else as_outcome(one, known) for one, known in zip(outputs, alphabets, strict=False)]
     if len(outputs) > len(alphabets):
         raise DivulgeError.of("--outputs", f"have at most {len(alphabets)} outcomes", "their number", str(len(outputs)))
     what = parsed(chain, secret)
-    pml, pmc = chain.pml(what, labels, unit), chain.pmc(what, labels, unit)
+    pml, pmc = (ask(what, labels, unit, time_limit=time_limit) for ask in (chain.pml, chain.pmc))
     answer: dict[str, Any] = {"secret": secret, "outputs": labels, "unit": unit, "pml": pml, "pmc": pmc}
     text = f"after {', '.join(map(str, labels))}: pml {upper(pml, 6)} {unit}, pmc {upper(pmc, 6)} {unit} about {secret}"
     if secret != "all":
-        posterior, prior = chain.posterior(what, labels), chain.prior(what)
+        posterior = chain.posterior(what, labels, time_limit=time_limit)
+        prior = chain.posterior(what, [], time_limit=time_limit)
         answer |= {"before": by_label(prior), "after": by_label(posterior)}
         text += f"\n{posterior!r}"
     return answer, text

@@ -44,6 +44,8 @@ def command(
     """
     from divulge.networks import Network
 
+    if time_limit is not None and outputs is not None:
+        raise DivulgeError("--time-limit ends a search for the worst outputs. Hint: leave it out with --outputs.")
     page.refuse(secret, outputs is not None, time_limit)
     network = Network.from_bif(model, tolerance)
     for one in release:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from divulge.cli.common import emit, lower, note, number, say, say_claim
+from divulge.cli.common import busy, emit, lower, note, number, say, say_claim
 from divulge.cli.options import TABLE_HELP, ConfidenceOption, JsonOption, UnitOption
 from divulge.errors import number_of
 from divulge.model.shown import percent
@@ -38,7 +38,8 @@ def command(
     claimed = None if claim is None else parse(claim).read_in(unit)
     inside, outside = read_guesses(table, (guess, baseline, truth), member)
     others = (outside[0], outside[2]) if len(outside[0]) else None
-    found = audit_attribute(*inside, others=others, claim=claimed, confidence=confidence)
+    with busy("holding guesses against each other"):
+        found = audit_attribute(*inside, others=others, claim=claimed, confidence=confidence)
     told = found.to_dict(unit)
     if as_json:
         emit(told)

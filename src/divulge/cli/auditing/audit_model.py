@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from divulge.cli.common import draw, emit, lower, note, number, say, say_claim
+from divulge.cli.common import busy, draw, emit, lower, note, number, say, say_claim
 from divulge.cli.options import TABLE_HELP, ConfidenceOption, ForceOption, JsonOption, UnitOption
 from divulge.cli.records import with_records
 from divulge.errors import DivulgeError, number_of
@@ -109,7 +109,8 @@ def command(scores: Scores, judging: Judging, results: Results) -> None:
 
     options = judging.options(scores.side, results.unit)
     values, inside = read_scores(scores.table, scores.score, scores.member)
-    found = audit_membership(scores.side * values, inside, **options)
+    with busy("looking at all thresholds"):
+        found = audit_membership(scores.side * values, inside, **options)
     told = found.to_dict(results.unit)
     if scores.low and found.witness is not None and found.witness.threshold is not None:
         told["witness"]["threshold"] = -found.witness.threshold

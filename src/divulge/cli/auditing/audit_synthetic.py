@@ -6,7 +6,7 @@ import typer
 
 from divulge.cli.auditing.audit_attribute import say_guesses
 from divulge.cli.auditing.audit_model import BaseRateOption, ClaimOption
-from divulge.cli.common import emit, lower, note, say, say_claim
+from divulge.cli.common import busy, emit, lower, note, say, say_claim
 from divulge.cli.names import names_between_commas
 from divulge.cli.options import TABLE_HELP, ConfidenceOption, JsonOption, UnitOption
 from divulge.errors import number_of
@@ -38,11 +38,12 @@ def command(
     from divulge.auditing.synthetic import audit_synthetic
     from divulge.guarantees.catalog import parse
 
-    found = audit_synthetic(
-        synthetic, members, others, secret=secret, known=names_between_commas(known, "--known"),
-        linked=() if linked is None else names_between_commas(linked, "--linked"),
-        claim=None if claim is None else parse(claim).read_in(unit), base_rate=base_rate, confidence=confidence,
-    )  # fmt: skip
+    with busy("attacking the table"):
+        found = audit_synthetic(
+            synthetic, members, others, secret=secret, known=names_between_commas(known, "--known"),
+            linked=() if linked is None else names_between_commas(linked, "--linked"),
+            claim=None if claim is None else parse(claim).read_in(unit), base_rate=base_rate, confidence=confidence,
+        )  # fmt: skip
     if as_json:
         emit(found.to_dict(unit))
     else:

@@ -3,7 +3,7 @@
 import itertools
 import math
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from divulge.dp.accounting.directions import (
     unknown_mass,
 )
 from divulge.dp.accounting.sampling import relation
+from divulge.dp.accounting.screening import Screen
 from divulge.dp.accounting.summing.engines import Engine, engine
 from divulge.dp.accounting.summing.grids import COARSE_CELLS, MOST_CELLS
 from divulge.dp.accounting.summing.merging import Part, merged
@@ -61,6 +62,9 @@ _COARSER = (1e4, 1e2)
 _FINE, _SHARE = 1e-5, 1e-3
 """Above this tolerance a crossing is looked for to this share of it: its sums are bounds, and coarse. A trade-off curve
 is no finer either: between its points lies more."""
+
+_FEW = 8
+"""Pairs of neighbors up to which bounds by Renyi divergences are not asked: they leave few of many."""
 
 _FINER = 0.25
 """The factor on the tolerance where a bracket is too wide: a grid of so much finer cells takes four times as long."""
@@ -120,12 +124,17 @@ class Composition(Shown):
     @cached_property
     def known(self) -> Known:
         """What is known of all releases together: as little as of the least known."""
-        return weakest(loss.known for turn in self.directions for loss, _ in turn.parts)
+        return weakest(loss.known for loss, _ in self._losses)
+
+    @property
+    def _losses(self) -> Iterator[Part]:
+        """The losses of all directions, with how often each counts."""
+        return itertools.chain.from_iterable(turn.parts for turn in self.directions)
 
     @cached_property
     def _attained(self) -> "Composition":
         """The composition of data sets that there are: a promise may be kept by a release that says nothing."""
-        losses = [(loss, loss.attained) for turn in self.directions for loss, _ in turn.parts]
+        losses = [(loss, loss.attained) for loss, _ in self._losses]
         if all(one is other for one, other in losses):
             return self
         there = tuple(
@@ -167,7 +176,9 @@ class Composition(Shown):
             ends = (-math.expm1(epsilon) + shrink * end for end in (back.lower, back.upper))
             lower, upper = (end * (1 + sign * 1e-15) for sign, end in zip((-1, 1), ends, strict=True))
             return Bracket(max(0.0, lower), min(1.0, upper))
-        found = self._worst(lambda index, tolerance: self._delta(index, epsilon, tolerance))[0]
+        found = self._worst(
+            lambda index, tolerance: self._delta(index, epsilon, tolerance), lambda proved: proved.delta(epsilon)
+        )[0]
         return found if self._attained is self else raised(self._attained.delta(epsilon).lower, found)
 
     def epsilon(self, delta: float, unit: Unit = "nats") -> Bracket:
@@ -208,19 +219,32 @@ class Composition(Shown):
         delta = scalar(delta, "delta")
         if not 0 <= delta <= 1:
             raise DivulgeError.of("delta", "be in [0, 1]", "it", str(delta))
-        found, index = self._worst(lambda index, tolerance: self._epsilon(index, delta, tolerance))
+        found, index = self._worst(
+            lambda index, tolerance: self._epsilon(index, delta, tolerance), lambda proved: proved.epsilon(delta)
+        )
         return found if self._attained is self else raised(self._attained.epsilon(delta).lower, found), index
 
-    def _worst(self, bounds: Callable[[int, float], Bracket]) -> tuple[Bracket, int]:
-        """Return the largest bracket over the directions and its index; coarse bounds first."""
+    def _worst(self, bounds: Callable[[int, float], Bracket], proved: Callable[[Screen], float]) -> tuple[Bracket, int]:
+        """Return the largest bracket over the directions and its index: branch and bound, coarse bounds first.
+
+        Of many pairs of rows `proved` bounds each by its Renyi divergences, which takes a hundredth of a sum.
+        """
         candidates = list(range(len(self.directions)))
+        limits = dict.fromkeys(candidates, math.inf)
+        if len(candidates) > _FEW and all(isinstance(loss, AtomicLoss) for loss, _ in self._losses):
+            limits = {i: proved(Screen.of(self.directions[i].parts)) for i in candidates}
         known: dict[int, Bracket] = {}
         for factor in _COARSER:
             if len(candidates) > 1:
-                coarse = {index: bounds(index, self.tolerance * factor) for index in candidates}
-                known = {index: _of_both(found, known.get(index, found)) for index, found in coarse.items()}
-                floor = max(found.lower for found in known.values())
-                candidates = [index for index in candidates if known[index].upper >= floor]
+                floor = 0.0
+                for index in sorted(candidates, key=lambda i: -limits[i]):
+                    if limits[index] < floor:
+                        break
+                    found = bounds(index, self.tolerance * factor)
+                    known[index] = _of_both(found, known.get(index, found))
+                    limits[index] = known[index].upper
+                    floor = max(floor, known[index].lower)
+                candidates = [index for index in candidates if limits[index] >= floor]
         whole = Bracket(0.0, math.inf)
         found = [_of_both(bounds(index, self.tolerance), known.get(index, whole)) for index in candidates]
         upper = [f.upper for f in found]
