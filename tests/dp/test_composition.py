@@ -1065,3 +1065,14 @@ def test_what_orders_prove_of_a_sum_is_above_it(seed: int, count: int, epsilon: 
     one = next(i for i, turn in enumerate(total.directions) if turn.parts[0][0].infinite == parts[0][0].infinite)
     assert screen.delta(epsilon) >= total._delta(one, epsilon, 1e-6).lower
     assert screen.epsilon(delta) >= total._epsilon(one, delta, 1e-6).lower
+
+
+@pytest.mark.parametrize("ask", ["trade_off", "gaussian_dp"])
+def test_a_curve_of_many_pairs_is_refused_before_it_is_summed(ask: str) -> None:
+    channel = dv.Channel(np.random.default_rng(0).dirichlet(np.ones(20), 19))
+    many = dv.compose((channel, 10))
+    with pytest.raises(
+        dv.DivulgeError, match="at most 300 pairs of neighbors for a curve over epsilon; their number is 342"
+    ):
+        getattr(many, ask)()
+    assert many.epsilon(0.5).upper >= 0

@@ -58,6 +58,9 @@ _PROMISED = 1e-5
 _CURVE = 512
 """Points of a trade-off curve, which follows from delta at as many epsilons."""
 
+MOST_CURVED = 300
+"""Pairs of neighbors, each in its order, of which a curve is taken: each is summed, in a fifth of a second at worst."""
+
 _COARSER = (1e4, 1e2)
 _FINE, _SHARE = 1e-5, 1e-3
 """Above this tolerance a crossing is looked for to this share of it: its sums are bounds, and coarse. A trade-off curve
@@ -388,6 +391,7 @@ class Composition(Shown):
         >>> round(curve(0.06680720127), 9)  # N(0, 1) against N(1, 1): Phi(1.5 - 1)
         0.691462461
         """
+        self._allow_a_curve()
         losses = tuple(loss for turn in self.directions for loss, n in turn.parts if n == len(turn.parts) == 1)
         if len(losses) == len(self.directions) and all(isinstance(loss, GaussianLoss) for loss in losses):
             return trade_off(losses)
@@ -421,6 +425,14 @@ class Composition(Shown):
             found = np.maximum(found, np.clip(bounds, infinite.lower, 1.0))
         return found
 
+    def _allow_a_curve(self) -> None:
+        """Refuse what would be summed for many minutes."""
+        if len(self.directions) > MOST_CURVED:
+            raise DivulgeError.of(
+                "subject", f"have at most {MOST_CURVED} pairs of neighbors for a curve over epsilon", "their number",
+                f"{len(self.directions):,}", "take fewer rows, or ask `delta` and `epsilon`, which need few pairs.",
+            )  # fmt: skip
+
     def gaussian_dp(self) -> Bracket:
         """Return bounds on the least mu for which the composition is mu-Gaussian DP.
 
@@ -433,6 +445,7 @@ class Composition(Shown):
         >>> round(found.lower, 6), round(found.upper, 6)
         (2.0, 2.0)
         """
+        self._allow_a_curve()
         squares = [
             math.fsum(n * mu_bounds(loss).upper ** 2 for loss, n in turn.parts) * (1 + 1e-14)
             for turn in self.directions
