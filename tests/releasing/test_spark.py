@@ -875,3 +875,51 @@ def test_the_log_of_an_interrupted_bridge_is_not_shown_twice() -> None:
         record = logging.LogRecord("root", logging.ERROR, path, 1, "sending", (), (type(error), error, None))
         assert session.is_to_be_told(record) is shown
     assert session.is_to_be_told(logging.LogRecord("root", logging.ERROR, where, 1, "sending", (), None))
+
+
+def test_texts_with_a_collation_are_equal_if_all_their_letters_are(spark: Any, tmp_path: Path) -> None:
+    """Spark takes "A" and "a" of such a column for one, in groups, in persons and in comparisons."""
+    rows = pa.table({"x": ["A", "a", "b ", "b"] * 10, "n": range(40)})
+    pq.write_table(rows, tmp_path / "t.parquet")
+    frame = spark.read.parquet(str(tmp_path / "t.parquet")).selectExpr("x collate UNICODE_CI_RTRIM as x", "n")
+    assert dv.contingency(frame, "x").to_dict() == dv.contingency(rows, "x").to_dict()
+    asked: dict[str, Any] = {"guarantee": "dp=1e7", "ledger": None}
+    for values, who in (({"x": ["A", "b"]}, {"per_row": True}), (None, {"person": "x", "rows_per_person": 3})):
+        what = [dv.Count("x")] if values else [dv.Count()]
+        here, there = (dv.publish(t, what, values=values, **who, **asked).arrow.to_pylist() for t in (rows, frame))
+        assert here == there
+    receipt = dv.release(frame, tmp_path / "out", column="x", guarantee="ldp=50", per_row=True, ledger=None)
+    assert Counter(receipt.table.toArrow()["x_perturbed"].to_pylist()) == Counter(rows["x"].to_pylist())
+
+
+def test_values_that_have_no_text_are_refused_as_on_this_machine(spark: Any, tmp_path: Path) -> None:
+    """Dates beyond Python's, texts that are none, types of Spark alone: functions of every kind say so."""
+    coin = dv.Channel([[1.0]], ["x"], ["x"])
+    asked: dict[str, Any] = {"per_row": True, "ledger": None}
+    for query, reason in (
+        ("make_date(0, 1, 1)", "years 1 to 9999.*column 'x'"),
+        ("timestamp_seconds(253402473600)", "years 1 to 9999.*column 'x'"),
+        ("cast(X'ff41' as string)", "cannot be read to its end"),
+        ("make_ym_interval(1, 2)", "column 'x' must hold what there is outside of Spark, too; it holds interval year"),
+        ("make_interval(1, 2)", "column 'x' must hold what there is outside of Spark, too; it holds interval"),
+    ):
+        frame = spark.sql(f"select {query} as x, 'a' as y")
+        for attempt in (
+            lambda frame=frame: dv.contingency(frame, "x"),
+            lambda frame=frame: list(dv.open_table(frame).batches()),
+            lambda frame=frame: dv.publish(frame, dv.Count("x"), guarantee="dp=1", values={"x": ["a"]}, **asked),
+            lambda frame=frame: dv.release(frame, tmp_path / "out", column="x", guarantee="ldp=1", **asked),
+        ):
+            with pytest.raises(dv.InputFileError, match=reason):
+                attempt()
+        with pytest.raises(dv.DivulgeError):
+            dv.release(frame, tmp_path / "out", column="x", mechanism=coin, **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_cell_is_logged_while_spark_works_for_us() -> None:
+    """PySpark itself writes what it raises, with the cell, to where errors are shown; elsewhere it goes on doing so."""
+    loggers = [logging.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    with session.unlogged():
+        assert [one.disabled for one in loggers] == [True, True]
+    assert [one.disabled for one in loggers] == [False, False]

@@ -109,6 +109,21 @@ def set_for_a_while(session: Any, settings: Mapping[str, str]) -> Generator[None
 
 
 @contextmanager
+def unlogged() -> Generator[None]:
+    """Keep PySpark from writing what it raises, which can quote cells, to where errors of this process are shown."""
+    logging_of = require("pyspark.logger", "spark").PySparkLogger.getLogger
+    loggers = [logging_of(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+
+
+@contextmanager
 def working(name: str, running: Any = None) -> Generator[None]:
     """Turn what Spark raises, which can quote cells, into an error that names the table and nothing else.
 
@@ -117,6 +132,7 @@ def working(name: str, running: Any = None) -> Generator[None]:
     errors, bridge = require("pyspark.errors", "spark"), require("py4j.protocol", "spark")
     try:
         with ExitStack() as stack:
+            stack.enter_context(unlogged())
             if running is not None:
                 stack.enter_context(set_for_a_while(running, WHOLE))
             yield
@@ -125,6 +141,7 @@ def working(name: str, running: Any = None) -> Generator[None]:
         refuse_cancelled(name, error)
         refuse_other_pythons(error)
         refuse_absent(name, error)
+        refuse_told(name, error)
         raise InputFileError(
             f"{printable(name)}: cannot be read by Spark ({type(error).__name__}). Hint: it may be damaged, have a "
             "type that Spark does not know, or two columns whose names differ by case alone."
@@ -142,6 +159,12 @@ def refuse_other_pythons(error: BaseException) -> None:
             f"the Python of Spark's workers must have what this one has; it has {found}. Nothing was published. Hint: "
             f"set PYSPARK_PYTHON to a Python with divulge[spark] installed on every worker, such as {sys.executable}."
         ) from error
+
+
+def refuse_told(name: str, error: BaseException) -> None:
+    """Say what a worker refused in our own words, in which no cell stands: Spark quotes its whole traceback."""
+    if found := re.search(r"^divulge\.errors\.\w+: (.+)$", str(error), re.MULTILINE):
+        raise InputFileError(f"{printable(name)}: {found[1]}") from error
 
 
 def refuse_cancelled(name: str, error: BaseException) -> None:

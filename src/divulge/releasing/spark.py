@@ -20,7 +20,7 @@ from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.tables.columnar import is_hidden, parts_of
 from divulge.files.tables.partitions import Partitions, partitions_of
-from divulge.files.tables.source import Source
+from divulge.files.tables.source import Source, reading, require_moments, validate
 from divulge.files.tables.table import PARQUET, open_table
 from divulge.model.labels import label_of
 from divulge.model.shown import printable
@@ -52,6 +52,7 @@ from divulge.releasing.session import (
     refuse_other_pythons,
     set_for_a_while,
     table_of,
+    unlogged,
     working,
 )
 
@@ -68,6 +69,7 @@ NAME = "Spark DataFrame"
 def open_frame(frame: Any) -> Source:
     """Return the Source of a PySpark DataFrame; its batches come to this machine one partition at a time."""
     pa = require("pyarrow", "tables")
+    require_kinds(frame)
     isolate(frame.sparkSession)
     with working(NAME):
         schema = frame.limit(0).toArrow().schema
@@ -98,6 +100,9 @@ def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
     with working(source.name, frame.sparkSession):
         rows = functions.count(functions.lit(1)).alias("rows")
         found = called(frame, names).groupBy(*names.values()).agg(rows).toArrow()
+    with reading(source.name):
+        for batch in found.rename_columns([*columns, "rows"]).to_batches():
+            sound(batch)
     counts = found.column("rows").to_numpy()
     labels, where = zip(*(_labels(found.column(names[name]).combine_chunks()) for name in columns), strict=True)
     cells, at = np.unique(np.stack(where, axis=1), axis=0, return_inverse=True)
@@ -126,9 +131,41 @@ def by_place(columns: Sequence[str]) -> dict[str, str]:
 
 
 def called(frame: Any, names: Mapping[str, str]) -> Any:
-    """Return the DataFrame of some columns, each under another name."""
-    functions = require("pyspark.sql.functions", "spark")
-    return frame.select(*(functions.col(quoted(column)).alias(name) for column, name in names.items()))
+    """Return the DataFrame of some columns, each under another name, in which texts are equal if all letters are.
+
+    A column with a collation, such as UTF8_LCASE, would have "A" and "a" counted as one.
+    """
+    functions, kinds = require("pyspark.sql.functions", "spark"), {one.name: one.dataType for one in frame.schema}
+
+    def column(given: str) -> Any:
+        found = functions.col(quoted(given))
+        return found.cast("string") if getattr(kinds[given], "collation", _PLAIN) != _PLAIN else found
+
+    return frame.select(*(column(given).alias(name) for given, name in names.items()))
+
+
+_PLAIN = "UTF8_BINARY"
+"""The collation of a column of text that has no other."""
+
+
+def require_kinds(frame: Any) -> None:
+    """Refuse a column of a type that Arrow does not get from Spark."""
+    for field in frame.schema:
+        if type(field.dataType).__name__ in _SPARKS_OWN:
+            raise InputFileError(
+                f"{NAME}: column {printable(repr(field.name))} must hold what there is outside of Spark, too; it holds "
+                f"{printable(field.dataType.simpleString())}. Hint: cast it to text, or give a DataFrame without it."
+            )
+
+
+_SPARKS_OWN = ("CalendarIntervalType", "YearMonthIntervalType")
+
+
+def sound(batch: Any) -> Any:
+    """Return a batch as it came from Spark; refuse texts that are none, and dates and moments without a text."""
+    validate(batch)
+    require_moments(batch)
+    return batch
 
 
 def frame_of(table: Any) -> Any:
@@ -408,7 +445,7 @@ def known_by(frame: Any, key: Key, columns: Sequence[str]) -> Fingerprint:
         def seen(batches: Iterator[Any]) -> Iterator[Any]:
             found = Impression(Key(secret), names, numbers)
             for batch in batches:
-                found.add(batch.rename_columns(names))
+                found.add(sound(batch.rename_columns(names)))
             yield pa.record_batch({"impression": [found.to_bytes()]})
 
         parts = called(frame, by_place(names)).mapInArrow(seen, "impression binary").toLocalIterator()
@@ -442,8 +479,7 @@ def _write(frame: Any, plan: Plan, temporary: Place) -> None:
 
     def released(batches: Iterator[Any]) -> Iterator[Any]:
         for given in batches:
-            batch = given.rename_columns(wanted)
-            faults = Faults()
+            batch, faults = sound(given.rename_columns(wanted)), Faults()
             coded = plan.secrets(plan.encoded(batch), faults)
             faults.refuse()
             if batch.num_rows:
@@ -454,7 +490,7 @@ def _write(frame: Any, plan: Plan, temporary: Place) -> None:
     )
     into = temporary.create(types.from_arrow_schema(schema)) if isinstance(temporary, Staging) else None
     try:
-        with set_for_a_while(frame.sparkSession, MOMENTS | WHOLE):
+        with unlogged(), set_for_a_while(frame.sparkSession, MOMENTS | WHOLE):
             kinds = types.from_arrow_schema(numbered)
             drawn = called(frame, by_place(wanted)).mapInArrow(released, kinds).toDF(*schema.names)
             if into is not None:
@@ -479,7 +515,7 @@ def _faults(frame: Any, plan: Plan) -> Faults:
     def counted(batches: Iterator[Any]) -> Iterator[Any]:
         faults = Faults()
         for batch in batches:
-            plan.secrets(plan.encoded(batch.rename_columns(list(plan.protected))), faults)
+            plan.secrets(plan.encoded(sound(batch.rename_columns(list(plan.protected)))), faults)
         unknown, missing = ([tally.get(part.columns, 0) for part in plan.parts] for tally in faults.tallies)
         yield pa.record_batch({"part": range(len(plan.parts)), "unknown": unknown, "missing": missing})
 

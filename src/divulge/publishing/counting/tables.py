@@ -15,7 +15,7 @@ from divulge import children, stopping
 from divulge.errors import DivulgeError, InputFileError
 from divulge.extras import require
 from divulge.files.tables.buffers import of_numbers, of_texts
-from divulge.files.tables.source import Source
+from divulge.files.tables.source import Source, reading
 from divulge.files.tables.table import open_table
 from divulge.files.tables.values import type_of_values
 from divulge.model.labels import text_of
@@ -290,11 +290,14 @@ def _on_spark(given: Any) -> Table:
         hashed = [place for place in named.values() if f"{place}{BITS}" in sql]
         with working(source.name, frame.sparkSession):
             kinds = [source.schema.field(name).type for name in needed]
-            _alike(called(frame, named), kinds, hashed).createTempView(view)
+            _alike(called(frame, named), needed, kinds, hashed).createTempView(view)
             try:
-                return frame.sparkSession.sql(sql.replace(TABLE, view)).toArrow()
+                found = frame.sparkSession.sql(sql.replace(TABLE, view)).toArrow()
             finally:
                 frame.sparkSession.catalog.dropTempView(view)
+        with reading(source.name):
+            found.validate(full=True)
+        return found
 
     def known(key: Key, columns: Sequence[str]) -> Fingerprint:
         return known_by(frame, key, columns)
@@ -302,19 +305,23 @@ def _on_spark(given: Any) -> Table:
     return Table(source, ask, lambda column: _by_place(source, column), "string", known)
 
 
-def _alike(frame: Any, kinds: Sequence[Any], hashed: Sequence[str]) -> Any:
+def _alike(frame: Any, names: Sequence[str], kinds: Sequence[Any], hashed: Sequence[str]) -> Any:
     """Return a DataFrame whose columns have the same text in SQL as in Python: moments become texts.
 
-    Columns whose names are in `hashed` have the bits of their doubles beside them.
+    Columns that are in `hashed` have the bits of their doubles beside them. Dates of years that Python does not have
+    are refused, by the `names` that the columns have for people.
     """
-    if all(map(is_alike, kinds)) and not hashed:
-        return frame
+    from divulge.releasing.spark import sound
+
     pa, types = require("pyarrow", "tables"), require("pyspark.sql.pandas.types", "spark")
+    if all(is_alike(kind) and not pa.types.is_date32(kind) for kind in kinds) and not hashed:
+        return frame
     given = pa.schema([(name, _sql_type(kind)) for name, kind in zip(frame.columns, kinds, strict=True)])
     schema = pa.schema([*given, *((f"{name}{BITS}", pa.int64()) for name in hashed)])
 
     def converted(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
+            sound(batch.rename_columns(list(names)))
             columns = [_as(a, kind) for a, kind in zip(batch.columns, given.types, strict=True)]
             yield pa.record_batch([*columns, *(_bits(batch.column(name)) for name in hashed)], schema)
 

@@ -37,6 +37,7 @@ from divulge.releasing.session import (
     refuse_absent,
     set_for_a_while,
     table_of,
+    unlogged,
     working,
 )
 
@@ -58,7 +59,8 @@ def writing(table: TableName) -> Generator[None]:
     """Turn what a catalog raises into an error that names the table and nothing else."""
     errors, bridge = require("pyspark.errors", "spark"), require("py4j.protocol", "spark")
     try:
-        yield
+        with unlogged():
+            yield
     except (errors.PySparkException, bridge.Py4JError) as error:
         stopping.look()
         refuse_absent(str(table), error)
