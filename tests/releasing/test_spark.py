@@ -877,6 +877,12 @@ def test_the_log_of_an_interrupted_bridge_is_not_shown_twice() -> None:
     assert session.is_to_be_told(logging.LogRecord("root", logging.ERROR, where, 1, "sending", (), None))
 
 
+def test_spark_before_4_is_refused_by_its_version() -> None:
+    session.require_version(SimpleNamespace(version="4.0.0"))
+    with pytest.raises(dv.DivulgeError, match=r"of Spark 3\.5\.9; Divulge needs 4\.0 or newer"):
+        session.require_version(SimpleNamespace(version="3.5.9"))
+
+
 def test_texts_with_a_collation_are_equal_if_all_their_letters_are(spark: Any, tmp_path: Path) -> None:
     """Spark takes "A" and "a" of such a column for one, in groups, in persons and in comparisons."""
     rows = pa.table({"x": ["A", "a", "b ", "b"] * 10, "n": range(40)})

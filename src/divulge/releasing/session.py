@@ -88,6 +88,15 @@ def closed(conf: Any) -> None:
         conf.setIfMissing(name, value)
 
 
+def require_version(session: Any) -> None:
+    """Refuse a session whose tables Arrow does not get: of Spark before 4.0."""
+    if int(session.version.partition(".")[0]) < 4:
+        raise DivulgeError(
+            f"This session is of Spark {printable(session.version)}; Divulge needs 4.0 or newer. Hint: give a path of files, "
+            "or a frame of pandas or Arrow."
+        )
+
+
 def isolate(session: Any) -> None:
     """Let the workers that run functions of ours look for no module in the folder that they are started in."""
     context = getattr(session, "_sc", None)  # of a session that is a client of another machine there is none

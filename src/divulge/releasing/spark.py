@@ -50,6 +50,7 @@ from divulge.releasing.session import (
     refuse_absent,
     refuse_cancelled,
     refuse_other_pythons,
+    require_version,
     set_for_a_while,
     table_of,
     unlogged,
@@ -65,10 +66,17 @@ Place = Path | Address | TableName
 NAME = "Spark DataFrame"
 """What messages call a table that has no other name."""
 
+_PLAIN = "UTF8_BINARY"
+"""The collation of a column of text that has no other."""
+
+_SPARKS_OWN = ("CalendarIntervalType", "YearMonthIntervalType")
+"""Types of which Arrow gets nothing."""
+
 
 def open_frame(frame: Any) -> Source:
     """Return the Source of a PySpark DataFrame; its batches come to this machine one partition at a time."""
     pa = require("pyarrow", "tables")
+    require_version(frame.sparkSession)
     require_kinds(frame)
     isolate(frame.sparkSession)
     with working(NAME):
@@ -101,7 +109,7 @@ def contingency(frame: Any, columns: tuple[str, ...]) -> Contingency:
         rows = functions.count(functions.lit(1)).alias("rows")
         found = called(frame, names).groupBy(*names.values()).agg(rows).toArrow()
     with reading(source.name):
-        for batch in found.rename_columns([*columns, "rows"]).to_batches():
+        for batch in found.rename_columns([*names, "rows"]).to_batches():
             sound(batch)
     counts = found.column("rows").to_numpy()
     labels, where = zip(*(_labels(found.column(names[name]).combine_chunks()) for name in columns), strict=True)
@@ -144,10 +152,6 @@ def called(frame: Any, names: Mapping[str, str]) -> Any:
     return frame.select(*(column(given).alias(name) for given, name in names.items()))
 
 
-_PLAIN = "UTF8_BINARY"
-"""The collation of a column of text that has no other."""
-
-
 def require_kinds(frame: Any) -> None:
     """Refuse a column of a type that Arrow does not get from Spark."""
     for field in frame.schema:
@@ -156,9 +160,6 @@ def require_kinds(frame: Any) -> None:
                 f"{NAME}: column {printable(repr(field.name))} must hold what there is outside of Spark, too; it holds "
                 f"{printable(field.dataType.simpleString())}. Hint: cast it to text, or give a DataFrame without it."
             )
-
-
-_SPARKS_OWN = ("CalendarIntervalType", "YearMonthIntervalType")
 
 
 def sound(batch: Any) -> Any:
