@@ -1,6 +1,7 @@
 """What stands for a mechanism answers what it can: the table of subjects and questions, walked with real mechanisms."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from support import THOROUGH, few
 
 import divulge as dv
 from divulge.dp.knowledge import QUESTIONS, TITLES, Known, weakest
+from divulge.dp.loss.atoms import AtomicLoss
+from divulge.dp.loss.grid import above, below
 from divulge.dp.subjects import privacy_losses
 
 
@@ -180,3 +183,18 @@ def test_tails_of_noise_cover_every_smaller_sensitivity(epsilon: float) -> None:
     for s in (0.05, 0.3, 0.8, 0.999, 1.0):
         at = (epsilon + s) / 2  # above it the loss of an outcome is more than epsilon
         assert most >= (laplace.sf(at - s) if epsilon < s else 0.0) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("digits", [200, 305, 322, 325, 347, 400])
+def test_a_loss_whose_probability_under_q_is_no_double_is_bracketed(digits: int) -> None:
+    """Of half the mass the loss is log 10^digits: on the grid it lies no further, and no nearer, than it does."""
+    q = Fraction(1, 2) / 10**digits
+    loss = AtomicLoss.of_rows(np.array([Fraction(1, 2)] * 2), np.array([q, 1 - q]))
+    far, last = float(digits * np.log(10)), 10 * (digits + 1)
+    least, most = below(loss, 0.25, -8, last, 0.0), above(loss, 0.25, -8, last)
+    for epsilon in far + np.array([-2.0, -0.3, -0.1, 0.0, 0.1, 0.3]):
+        truth = 0.5 * max(0.0, -np.expm1(epsilon - far))
+        points = 0.25 * (least.first + np.arange(len(least.masses)))
+        low, high = (one.masses @ -np.expm1(np.minimum(epsilon - points, 0)) for one in (least, most))
+        assert low <= truth * (1 + 1e-9) <= (high + most.infinite) * (1 + 2e-9)
+        assert epsilon > far - 1 or low > 0.3

@@ -92,7 +92,7 @@ def require_version(session: Any) -> None:
     """Refuse a session whose tables Arrow does not get: of Spark before 4.0."""
     if int(session.version.partition(".")[0]) < 4:
         raise DivulgeError(
-            f"This session is of Spark {printable(session.version)}; Divulge needs 4.0 or newer. Hint: give a path of files, "
+            f"This session is of Spark {printable(session.version)}; Divulge needs 4.0 or newer. Hint: give a path, "
             "or a frame of pandas or Arrow."
         )
 

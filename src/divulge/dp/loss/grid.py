@@ -90,7 +90,7 @@ def nudged(edges: np.ndarray) -> np.ndarray:
 
 @cells.register
 def _(loss: AtomicLoss, edges: np.ndarray) -> Cells:
-    """Sums of the atoms; one that lies on an edge to within rounding counts above it."""
+    """Sums of the atoms; one on an edge to within rounding counts above it, and one that underflows may be there."""
     size = len(edges) - 1
     at = np.searchsorted(nudged(edges), loss.losses, side="right") - 1
     inside = (at >= 0) & (at < size)
@@ -98,7 +98,8 @@ def _(loss: AtomicLoss, edges: np.ndarray) -> Cells:
         np.bincount(at[inside], exact.as_floats(mass)[inside], minlength=size).astype(np.float64)
         for mass in (loss.p, loss.q)
     )
-    return Cells(p, q, 4 * ROUND * p, 4 * ROUND * q)
+    lost = _TINY * np.bincount(at[inside], minlength=size)
+    return Cells(p, q, 4 * ROUND * p + lost, 4 * ROUND * q + lost)
 
 
 @cells.register
