@@ -1076,3 +1076,17 @@ def test_a_curve_of_many_pairs_is_refused_before_it_is_summed(ask: str) -> None:
     ):
         getattr(many, ask)()
     assert many.epsilon(0.5).upper >= 0
+
+
+def test_a_loss_that_is_certain_but_for_what_no_double_holds_is_composed() -> None:
+    found = dv.compose((dv.dp.DiscreteGaussianMechanism(0.01), 100_000)).epsilon(1e-6)
+    assert found.lower <= 100_000 * 5_000 <= found.upper  # 1 / (2 sigma^2), each time
+
+
+def test_rows_of_more_digits_than_python_writes_are_composed() -> None:
+    rare = Fraction(1, 10**4_400)
+    channel = dv.Channel([["1/2", "1/2"], [rare, 1 - rare]])
+    loss = 4_400 * math.log(10) + math.log(0.5)
+    found = dv.compose((channel, 3)).epsilon("1/1000")
+    assert found.lower - 1e-9 <= 3 * loss + math.log1p(-8 / 1000) <= found.upper + 1e-9  # the rest of 1/8 is 1/1000
+    assert found.upper - found.lower < 1e-6

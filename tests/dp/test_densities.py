@@ -353,3 +353,39 @@ def test_samples_of_a_pair_of_densities_are_cut_where_the_sampled_loss_counts(
         several, others = (compose((one, 5)).epsilon(1e-6) for one in (pair, closed))
         assert several.upper - several.lower < 2e-6
         assert max(several.lower, others.lower) <= min(several.upper, others.upper)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "epsilon"),
+    [
+        (stats.wald(0), stats.wald(1), 0.5),
+        (stats.invgauss(1), stats.invgauss(1, 0.5), 0.5),
+        (stats.invgauss(0.3, 0, 2), stats.invgauss(0.3, 0.1, 2), 0.2),
+    ],
+)
+def test_quantiles_where_the_distribution_function_is_no_number_are_not_believed(first, second, epsilon) -> None:
+    found = dv.dp.DistributionPair(first, second).losses()[0].bracket(epsilon)
+    x = np.concatenate([np.linspace(1e-9, 8, 4_000_001), np.linspace(8, 200, 1_000_001)[1:]])
+    over = np.maximum(first.pdf(x) - math.exp(epsilon) * second.pdf(x), 0)
+    assert found.lower - 1e-8 <= np.trapezoid(over, x) <= found.upper + 1e-8
+    assert found.upper - found.lower < 1e-9
+
+
+def test_a_distribution_function_that_is_no_number_is_refused() -> None:
+    class Broken(stats.rv_continuous):
+        def _pdf(self, x):
+            return np.exp(-np.abs(x)) / 2
+
+        def _cdf(self, x):
+            return np.where(np.abs(x) < 30, stats.laplace.cdf(x), np.nan)
+
+    broken = Broken()
+    with pytest.raises(dv.DivulgeError, match="distribution functions whose values are numbers"):
+        dv.dp.DistributionPair(broken(), broken(1)).losses()[0].bracket(0.5)
+
+
+@pytest.mark.parametrize("laws", [(stats.norm(), stats.t(5)), (stats.t(5), stats.norm())])
+def test_moments_that_no_double_holds_leave_the_spread_open(laws) -> None:
+    found = dv.dp.mean_concentrated(dv.dp.DistributionPair(*laws))
+    assert found.tau == math.inf  # E e^(h L) is infinite under the t distribution
+    assert found.tau_lower > 1

@@ -13,6 +13,9 @@ _POINT_BY_POINT = frozenset({"skewnorm", "norminvgauss"})
 """scipy names whose cdf is `scipy.integrate.quad`, from 1e-8 off and a thousandth of a second a point: smooth densities
 with one peak and tails that fall exponentially or faster (of the skew normal, quad stands where its cdf is small)."""
 
+_BEYOND = frozenset({"wald", "invgauss"})
+"""scipy names whose quantiles of small levels lie where their own distribution function is no number, up to 1e233."""
+
 _MARKS = 2.0 ** np.arange(-4, 31)
 """Standard deviations from the mean at which integrals are cut, so that no panel hides the peak: at the last ones the
 density is below all doubles."""
@@ -107,7 +110,7 @@ def _has_no_quantiles(distribution: Any, which: str) -> bool:
         return False
     seeks = type(base)._ppf is stats.rv_continuous._ppf  # pyright: ignore[reportPrivateUsage]
     own = getattr(type(base), which) is not getattr(stats.rv_continuous, which)
-    return _name(distribution) in _POINT_BY_POINT or (seeks and not own)
+    return _name(distribution) in _POINT_BY_POINT | _BEYOND or (seeks and not own)
 
 
 def _sought(distribution: Any, above: bool, levels: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from divulge.dp.loss.quadrature import panels
+from divulge.errors import DivulgeError
 from divulge.noise.accumulated import cdf_of, isf_of, log_of, ppf_of, sf_of
 from divulge.roots import peaks
 
@@ -94,8 +95,13 @@ class Line:
         for law, median in zip((self.first, self.second), self._medians, strict=True):
             far = left > median
             near, away = np.empty(len(left)), np.empty(len(left))
-            for side, of, first, last in ((far, sf_of(law), left, right), (~far, cdf_of(law), right, left)):
-                near[side], away[side] = np.split(of(np.concatenate([first[side], last[side]])), 2)
+            with np.errstate(all="ignore"):
+                for side, of, first, last in ((far, sf_of(law), left, right), (~far, cdf_of(law), right, left)):
+                    near[side], away[side] = np.split(of(np.concatenate([first[side], last[side]])), 2)
+            if np.isnan(near).any() or np.isnan(away).any():
+                raise DivulgeError.of(
+                    "pair", "have distribution functions whose values are numbers", "one", "NaN somewhere"
+                )
             found.append((np.maximum(near - away, 0.0), near))
         return found
 

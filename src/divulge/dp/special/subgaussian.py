@@ -68,7 +68,11 @@ class _Side:
         """Return 2 K(l) / l^2 and keep K(l), with its second derivative from below."""
         if self.top < math.inf and l * self.top > 0.5:
             shift = l * self.top
-            grown = shift + math.log(self.loss.expect(lambda t: np.exp(l * self.sign * (t - self.mean) - shift)))
+            weight = self.loss.expect(lambda t: np.exp(l * self.sign * (t - self.mean) - shift))
+            if not weight > 0:  # no double: K(l) is at most the shift, and at least 0
+                self.at[l] = shift, 0.0
+                return 0.0
+            grown = shift + math.log(weight)
         else:
             grown = math.log1p(self.loss.expect(lambda t: exp_term(l * self.sign * (t - self.mean))))
         self.at[l] = grown, self.loss.tilted_variance(self.sign * l) if self.spread < math.inf else 0.0
@@ -131,6 +135,8 @@ class _Side:
             if -top <= max(best * (1 + _TOLERANCE), far):
                 break
             middle = math.sqrt(a * b) if a > 0 else b / 4
+            if not a < middle < b:  # as near as doubles are
+                break
             best = max(best, self._value(middle))
             left = self._under_chord(a, middle) if a > 0 else self._near_zero(middle)
             heapreplace(heap, (-left, a, middle))

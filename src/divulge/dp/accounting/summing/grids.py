@@ -179,6 +179,7 @@ class GridEngine(TiltedEngine):
 
     def _resolution(self, width: float, wanted: float) -> tuple[int, float]:
         """Return the number of grid points and their distance; the lattice of the atoms lies on the grid if it can."""
+        width = max(width, self.lattice, self.tolerance)  # a loss that is nearly certain has none
         atomic = [isinstance(loss, AtomicLoss) and len(loss.losses) <= DENSE for loss, _ in self.parts]
         pure = self.lattice > 0 and all(atomic)
         wanted = self.lattice if pure else min(wanted, width / 64)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,18 @@ def _unrounded(value: Any) -> Any:
     return alike(value) if isinstance(value, PrivacyLoss) else value
 
 
+def _text(value: Any) -> str:
+    """Return how a part of a key is written; whole numbers have more digits than Python turns into decimals."""
+    if isinstance(value, tuple):
+        return f"({','.join(map(_text, value))})"
+    if isinstance(value, Rational):
+        return f"{value.numerator:x}/{value.denominator:x}"
+    return getattr(value, "__name__", None) or written(value)
+
+
 def _rank(key: Any) -> tuple[bytes, ...]:
     """Return a place of a key among others that does not depend on where it stood."""
     return tuple(
-        value if isinstance(value, bytes) else getattr(value, "__name__", written(value)).encode()
+        value if isinstance(value, bytes) else _text(value).encode()
         for value in (key if isinstance(key, tuple) else (type(key),))
     )
