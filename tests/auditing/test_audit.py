@@ -345,9 +345,10 @@ def test_an_audit_that_cannot_refute_says_what_it_could_have() -> None:
     assert "[nats]" not in told["power"]
 
 
-def test_no_table_refutes_more_than_is_said() -> None:
+@pytest.mark.parametrize("rows", [(6, 9) if THOROUGH else (3, 4), (3, 20)])
+def test_no_table_refutes_more_than_is_said(rows: tuple[int, int]) -> None:
     """Over all tables of two secrets with few rows and up to three outcomes."""
-    rows, best = (6, 9) if THOROUGH else (3, 4), dict.fromkeys(MEASURES, -math.inf)
+    best = dict.fromkeys(MEASURES, -math.inf)
     splits = {n: [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)] for n in rows}
     for first in splits[rows[0]]:
         for second in splits[rows[1]]:

@@ -68,6 +68,13 @@ def test_leakage_over_time_by_hand() -> None:
     assert all(row.online.upper <= row.bpl * (1 + 1e-12) and row.exact.upper <= row.tpl * (1 + 1e-12) for row in places)
 
 
+def test_a_list_of_moves_says_how_long_a_chain_is() -> None:
+    moves = [[["3/4", "1/4"], ["1/4", "3/4"]], [["1/2", "1/2"], ["0", "1"]]]
+    chain = dv.Chain(["1/2", "1/2"], moves, [["2/3", "1/3"], ["1/3", "2/3"]])
+    assert len(chain.over_time()) == 3
+    assert chain.probability([0, 0, 0]) > 0
+
+
 def test_what_no_state_ever_is_counts_for_nothing_over_time() -> None:
     with_never = dv.Chain(
         ["1/2", "1/2", "0"],
