@@ -1067,6 +1067,18 @@ def test_what_orders_prove_of_a_sum_is_above_it(seed: int, count: int, epsilon: 
     assert screen.epsilon(delta) >= total._epsilon(one, delta, 1e-6).lower
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_moments_of_a_million_losses_are_rounded_up(seed: int) -> None:
+    rows = np.random.default_rng(seed).dirichlet(np.full(5, 0.3), size=2)
+    loss = AtomicLoss.of_rows(rows[0], rows[1])
+    found = Screen.of([(loss, 10**6)]).moments
+    with mpmath.workdps(50):
+        pairs = [(mpmath.mpf(float(p)), mpmath.mpf(float(q))) for p, q in zip(loss.p, loss.q, strict=True)]
+        for h, moment in zip(np.geomspace(1e-3, 1e3, 32).tolist(), found.tolist(), strict=True):
+            truth = 10**6 * mpmath.log(sum(p ** (1 + mpmath.mpf(h)) * q ** -mpmath.mpf(h) for p, q in pairs))
+            assert truth <= moment <= truth + 1e-3 + 1e-12 * abs(truth)
+
+
 @pytest.mark.parametrize("ask", ["trade_off", "gaussian_dp"])
 def test_a_curve_of_many_pairs_is_refused_before_it_is_summed(ask: str) -> None:
     channel = dv.Channel(np.random.default_rng(0).dirichlet(np.ones(20), 19))

@@ -107,9 +107,7 @@ class Steps:
     @cached_property
     def wide(self) -> "Steps":
         """The same chain in balls, whose exponents have no end: what doubles would take for 0 stays what it is."""
-        balls = {
-            id(one): np.array([exact.ball(v) for v in one.ravel().tolist()]).reshape(one.shape) for one in self.arrays
-        }
+        balls = {id(one): exact.balls(one) for one in self.arrays}
         return replace(
             self,
             start=balls[id(self.start)],

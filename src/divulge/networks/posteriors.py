@@ -76,9 +76,11 @@ def _by_logs(steps: Steps, likelihoods: Sequence[np.ndarray]) -> np.ndarray:
         moves = {id(move): np.log(move) for move in steps.moves}
         forward, backward = [np.log(steps.start) + given[0]], [np.zeros(len(steps.states))]
     for t, move in enumerate(steps.moves):
+        steps.in_time()
         onward = np.logaddexp.reduce(forward[-1][:, None] + moves[id(move)], axis=0)
         forward.append(_centered(onward + given[t + 1]))
     for t in range(len(steps) - 2, -1, -1):
+        steps.in_time()
         later = moves[id(steps.moves[t])] + (given[t + 1] + backward[-1])[None, :]
         backward.append(_centered(np.logaddexp.reduce(later, axis=1)))
     return np.exp([_centered(a + b) for a, b in zip(forward, reversed(backward), strict=True)])
